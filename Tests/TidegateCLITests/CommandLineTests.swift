@@ -43,7 +43,7 @@ import TidegateCore
             message("tasks", "frob", "--json")
                 == "unknown command \"frob\" (expected one of list, show, get, submit, suspend, resume, cancel, wait, watch)"
         )
-        #expect(message("help", "frob")?.hasPrefix("unknown command \"frob\" (expected one of status, ") == true)
+        #expect(message("help", "xyzzy")?.hasPrefix("unknown command \"xyzzy\" (expected one of status, ") == true)
         #expect(message("--verison") == "unknown option '--verison' (did you mean --version?)")
         #expect(message("-V") == "unknown option '-V' (did you mean --version?)")
         #expect(message("-x") == "unknown option '-x' (see tidegate --help)")

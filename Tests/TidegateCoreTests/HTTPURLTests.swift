@@ -84,3 +84,27 @@ import TidegateCore
         }
     }
 }
+
+struct SecretsTests {
+    @Test(
+        "Segments of a path that look like tokens are secrets; words, numbers and file names are none",
+        arguments: [
+            ("https://hooks.test/services/T00A11B22/B00C11D22/x8Kd02LmQp93ZtYw7Rb1", "REDACTED"),
+            ("https://bot.test/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/send", "REDACTED/send"),
+            ("https://hc.test/ping/1b4e28ba-2fa1-11d2-883f-0016d3cca427", "REDACTED"),
+            ("https://files.test/releases/2024-11-27/long-name-of-a-page-number-7", "long-name-of-a-page-number-7"),
+            (
+                "https://files.test/internationalization/debian-13.1.0-amd64-netinst.iso",
+                "debian-13.1.0-amd64-netinst.iso"
+            ),
+            ("https://files.test/api/v1/users/12345678901234567890", "12345678901234567890"),
+        ])
+    func path(_ url: String, _ end: String) { #expect(Secrets.path(url).hasSuffix("/\(end)")) }
+
+    @Test("A target without a scheme loses the same")
+    func target() {
+        #expect(Secrets.target("u:p@h:1/x?a=b") == "h:1/x?a=REDACTED")
+        #expect(Secrets.target("http://u:p@h/?b") == "http://h/?REDACTED")
+        #expect(Secrets.target("h:53") == "h:53")
+    }
+}

@@ -86,8 +86,8 @@ struct TasksShowCommand: AsyncParsableCommand {
 
             --as curl prints the request as a shell command, --as har what each attempt sent and received, as HAR \
             1.2. Both are kept for the same time. For a task that ended earlier, only the method and the URL without \
-            its query are left. Credentials, cookies and query values are replaced unless --show-secrets is given; \
-            bodies are unchanged.
+            its query are left. Credentials, cookies, query values, tokens in paths and bodies are replaced unless \
+            --show-secrets is given.
 
             Examples:
               tidegate tasks show nightly-backup

@@ -26,7 +26,7 @@ public struct URLRedaction: Sendable, Hashable {
     }
 
     // A query may have the URL of something else.
-    private static func hasScheme(_ text: String) -> Bool {
+    static func hasScheme(_ text: String) -> Bool {
         let start = text.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         return text[start.endIndex...].hasPrefix("//") && (start.isEmpty || start.last == ":")
     }

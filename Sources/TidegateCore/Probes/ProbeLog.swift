@@ -41,7 +41,7 @@ package struct ProbeLog: Sendable, Hashable {
 
     /// The lines in logfmt.
     package var lines: [String] {
-        let target = URLRedaction(query: false).target(from: self.target)
+        let target = Secrets.target(self.target)
         return self.entries.map { line in
             let fixed = [
                 ("ts", line.time.description), ("module", self.module), ("target", target),

@@ -120,7 +120,7 @@ extension EventProjection.Value {
         // The readable text in logfmt, and the code in JSON.
         case .word(let code?, let text?): LogValue(text, json: .string(code))
         case .word: nil
-        case .url(let url): LogValue(URLRedaction().text(of: url))
+        case .url(let url): LogValue(Secrets.path(URLRedaction().text(of: url)))
         case .integer(let number): number.map { LogValue("\($0)", json: .integer($0)) }
         case .number(let number): number.map { LogValue("\($0)", json: .number($0)) }
         case .flag(let flag): LogValue("\(flag)", json: .bool(flag))

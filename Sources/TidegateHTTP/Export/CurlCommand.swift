@@ -20,7 +20,7 @@ public struct CurlCommand: Sendable, Hashable {
     /// The command for a request.
     ///
     /// Without `showingSecrets`, credentials, cookies, fields whose names indicate secrets, and query values become
-    /// `REDACTED`. The body is unchanged.
+    /// `REDACTED`, and so do bodies.
     public init(_ request: TaskRequest, showingSecrets: Bool = false) {
         self.arguments = ["curl"]
         self.notes = []
@@ -32,12 +32,12 @@ public struct CurlCommand: Sendable, Hashable {
             self.arguments += ["-H", value.isEmpty ? "\(name);" : "\(name): \(value)"]
         }
         if let credentials = request.options.credentials ?? request.address.credentials {
-            let mark = SecretRedaction.mark
+            let mark = Secrets.mark
             self.arguments += [
                 "-u", showingSecrets ? "\(credentials.user):\(credentials.password)" : "\(mark):\(mark)",
             ]
         }
-        self.addBody(request)
+        self.addBody(request, redaction)
         if request.options.acceptsCompression { self.arguments.append("--compressed") }
         self.arguments.append(request.options.usesHTTP2 ? "--http2" : "--http1.1")
         if let tls = request.options.tls {
@@ -75,12 +75,13 @@ public struct CurlCommand: Sendable, Hashable {
         }
     }
 
-    private mutating func addBody(_ request: TaskRequest) {
+    private mutating func addBody(_ request: TaskRequest, _ redaction: SecretRedaction) {
         switch request.body {
         case .none:
             // These methods announce an empty body.
             guard ["POST", "PUT", "PATCH"].contains(request.method) else { return }
             self.addData(["--data-raw", ""], request)
+        case .data where redaction.isOn: self.addData(["--data-raw", Secrets.mark], request)
         case .data(let bytes):
             if let text = String(validating: bytes, as: UTF8.self), !bytes.contains(0),
                 bytes.count < CurlCommand.argumentLimit
@@ -98,15 +99,15 @@ public struct CurlCommand: Sendable, Hashable {
             // With -T, curl would append the file name to a URL that ends with a slash.
             self.addData(["--data-binary", path == "-" ? "@./-" : "@\(path)"], request)
         case .stream:
-            if let form = request.body.form { return self.addForm(form) }
+            if let form = request.body.form { return self.addForm(form, redaction) }
             self.notes.append("the body was a stream and is not kept: write it to a file and add --data-binary @FILE")
         }
     }
 
     // curl chooses its own boundary.
-    private mutating func addForm(_ form: MultipartForm) {
+    private mutating func addForm(_ form: MultipartForm, _ redaction: SecretRedaction) {
         for part in form.parts {
-            if let field = part.curlField, field.utf8.count < CurlCommand.argumentLimit {
+            if let field = part.curlField(redaction), field.utf8.count < CurlCommand.argumentLimit {
                 self.arguments += ["-F", field]
             } else {
                 let name = part.name.map { " \($0.escapingControls)" } ?? ""
@@ -133,11 +134,12 @@ public struct CurlCommand: Sendable, Hashable {
 
 extension MultipartForm.Part {
     /// The part in the syntax of curl's option -F; nil for a stream, and for content that an argument cannot contain.
-    fileprivate var curlField: String? {
+    fileprivate func curlField(_ redaction: SecretRedaction) -> String? {
         guard let name, !name.contains("="), !name.contains("\0") else { return nil }
         let file = self.fileName.map { ";filename=\(Self.quoted($0))" } ?? ""
         let type = self.contentType.map { ";type=\($0)" } ?? ""
         switch self.content {
+        case .data where redaction.isOn: return "\(name)=\(Secrets.mark)\(file)\(type)"
         case .data(let bytes):
             guard let value = String(validating: bytes, as: UTF8.self), !bytes.contains(0) else { return nil }
             return "\(name)=\(Self.quoted(value))\(file)\(type)"

@@ -55,18 +55,19 @@ struct HAREntry {
         let type = JSONValue.string(self.request?.first("content-type") ?? "application/octet-stream")
         switch self.requestBody {
         case .data(let bytes):
-            guard let text = String(validating: bytes, as: UTF8.self) else {
+            guard self.redaction.isOn || String(validating: bytes, as: UTF8.self) != nil else {
                 let text = Data(bytes).base64EncodedString()
                 return ["mimeType": type, "text": .string(text), "comment": "the text is the body in Base64"]
             }
-            return ["mimeType": type, "text": .string(text)]
+            let text = String(decoding: bytes, as: UTF8.self)
+            return ["mimeType": type, "text": .string(self.redaction.body(text))]
         case .file(let path):
             return ["mimeType": type, "text": "", "comment": .string("the body was the file \(path)")]
         case .stream, .none:
             guard let form = self.requestBody.form else {
                 return ["mimeType": type, "text": "", "comment": "the body is not kept"]
             }
-            return ["mimeType": type, "params": .array(form.parts.map(\.json))]
+            return ["mimeType": type, "params": .array(form.parts.map { $0.json(self.redaction) })]
         }
     }
 
@@ -104,6 +105,7 @@ struct HAREntry {
         let size = self.responseBody.map { Int64($0.count) } ?? self.exchange.summary?.receivedWire ?? 0
         let content: JSONValue = ["size": .integer(size), "mimeType": .string(type)]
         guard let body = self.responseBody, !body.isEmpty else { return content }
+        if self.redaction.isOn { return content.adding(.init("text", .string(Secrets.mark))) }
         if let text = String(validating: body, as: UTF8.self) { return content.adding(.init("text", .string(text))) }
         return content.adding(.init("text", .string(Data(body).base64EncodedString())))
             .adding(.init("encoding", "base64"))
@@ -131,7 +133,7 @@ struct HAREntry {
                 let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
                 let cookie = sides[0].drop { $0 == " " }
                 guard sides.count == 2, !cookie.isEmpty else { return nil }
-                let value = self.redaction.isOn ? SecretRedaction.mark : String(sides[1])
+                let value = self.redaction.isOn ? Secrets.mark : String(sides[1])
                 return ["name": .string(String(cookie)), "value": .string(value)]
             })
     }
@@ -173,11 +175,13 @@ struct HARTimings {
 
 extension MultipartForm.Part {
     /// The part in the format of `params` in HAR 1.2's `postData`.
-    fileprivate var json: JSONValue {
+    fileprivate func json(_ redaction: SecretRedaction) -> JSONValue {
         var members: [JSONValue.Member] = [.init("name", .string(self.name ?? ""))]
         switch self.content {
         case .data(let bytes):
-            if let value = String(validating: bytes, as: UTF8.self) {
+            if redaction.isOn {
+                members.append(.init("value", .string(Secrets.mark)))
+            } else if let value = String(validating: bytes, as: UTF8.self) {
                 members.append(.init("value", .string(value)))
             } else {
                 members.append(.init("value", .string(Data(bytes).base64EncodedString())))

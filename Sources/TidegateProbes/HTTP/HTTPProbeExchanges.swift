@@ -126,7 +126,7 @@ struct HTTPProbeExchanges {
     }
 
     // Without a password that it may have.
-    private static func shown(_ location: String) -> String { URLRedaction(query: false).text(of: location) }
+    private static func shown(_ location: String) -> String { Secrets.url(location) }
 
     // MARK: - One request
 
@@ -183,7 +183,7 @@ struct HTTPProbeExchanges {
         _ hop: Hop, _ destination: Destination, _ findings: inout ProbeFindings
     ) async throws(ProbeProblem) -> HTTPProbeExchange {
         let environment = self.probe.environment
-        findings.note("Making HTTP request", [("url", hop.url.textWithoutQuery), ("method", hop.method)])
+        findings.note("Making HTTP request", [("url", Secrets.path(hop.url.textWithoutQuery)), ("method", hop.method)])
         var request = try ProbeProblem.catching(.fileError) { try self.request(hop, destination) }
         let options = self.probe.options
         let body =

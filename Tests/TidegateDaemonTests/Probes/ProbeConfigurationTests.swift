@@ -129,6 +129,14 @@ import TidegateCEL
               basic_auth: {username: u, password: s3cret}
               headers: {Accept: "a b", X-Key: s3cret, Host: h}
               proxy_url: http://u:s3cret@proxy.example:3128
+              body: s3cret
+              oauth2:
+                client_id: i
+                client_secret: s3cret
+                token_url: https://u:s3cret@h/t?x=s3cret
+                endpoint_params: {a: s3cret}
+            tcp:
+              query_response: [{send: s3cret}]
             """
         ).text
         #expect(
@@ -143,6 +151,15 @@ import TidegateCEL
                     "X-Key": <secret>
                     Host: h
                   proxy_url: http://proxy.example:3128
+                  body: <secret>
+                  oauth2:
+                    client_id: i
+                    client_secret: <secret>
+                    token_url: "https://h/t?x=REDACTED"
+                    endpoint_params: <secret>
+                tcp:
+                  query_response:
+                    - send: <secret>
 
                 """)
     }

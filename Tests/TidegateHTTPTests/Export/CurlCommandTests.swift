@@ -79,7 +79,7 @@ struct CurlCommandTests {
             SerializedRequest(method: "POST", url: server.url("/"), body: .multipart(form)))
         let task = fixture.run(request)
         #expect(await task.result().outcome == .success)
-        let line = task.curlCommand().line
+        let line = task.curlCommand(showingSecrets: true).line
         _ = try await Program.expect(["sh", "-c", line.replacingOccurrences(of: "curl ", with: "curl -q -sS ")])
         try #require(server.requests.count == 2)
         let bodies = try server.requests.map { request in
@@ -100,7 +100,7 @@ struct CurlCommandTests {
     @Test("A file is sent from its own path; a note before the line reports what the line cannot hold")
     func otherBodies() throws {
         func line(_ body: RequestBody) throws -> String {
-            CurlCommand(try TaskRequest(url: "http://h/", method: "PUT", body: body)).line
+            CurlCommand(try TaskRequest(url: "http://h/", method: "PUT", body: body), showingSecrets: true).line
         }
         #expect(
             try line(.file("/tmp/it's"))
@@ -114,16 +114,18 @@ struct CurlCommandTests {
     @Test("Secrets are replaced, in every case of their names, and nothing else is")
     func redaction() throws {
         var request = try TaskRequest(
-            url: "https://user:pw@h/p?token=t1&q=2#f",
+            url: "https://user:pw@h/p/T0FJ3K2M9XQ8ZB71C/x?token=t1&q=2#f", method: "POST",
             headers: [
                 try HTTPField("AuthoriZation", "Bearer t2"), try HTTPField("COOKIE", "a=t3"),
+                try HTTPField("X-Vault-Namespace", "t6"), try HTTPField("X-Forwarded-Client-Cert", "t7"),
                 try HTTPField("Accept", "text/html"), try HTTPField("referer", "http://me:t4@h/?t5"),
-            ])
+            ], body: .data(Array("t8".utf8)))
         request.options.maxRedirects = 0
         #expect(
             CurlCommand(request).line
-                == "curl -H 'AuthoriZation: Bearer REDACTED' -H 'COOKIE: REDACTED' -H 'Accept: text/html' "
-                + "-H 'referer: http://h/?REDACTED' -u REDACTED:REDACTED --http1.1 --globoff "
-                + "'https://h/p?token=REDACTED&q=REDACTED'")
+                == "curl -X POST -H 'AuthoriZation: Bearer REDACTED' -H 'COOKIE: REDACTED' "
+                + "-H 'X-Vault-Namespace: REDACTED' -H 'X-Forwarded-Client-Cert: REDACTED' -H 'Accept: text/html' "
+                + "-H 'referer: http://h/?REDACTED' -u REDACTED:REDACTED --data-raw REDACTED -H Content-Type: --http1.1 "
+                + "--globoff 'https://h/p/T0FJ3K2M9XQ8ZB71C/x?token=REDACTED&q=REDACTED'")
     }
 }

@@ -96,14 +96,16 @@ struct HTTPArchiveTests {
     @Test("By default no secret is in an archive, whatever the case of its name")
     func secrets() async throws {
         let server = try LiveServer { _ in
-            .respond(200, ["SET-COOKIE: sid=hidden1", "Location: http://u:hidden2@h/?x=hidden3"], text: "ok")
+            .respond(200, ["SET-COOKIE: sid=hidden1", "Location: http://u:hidden2@h/?x=hidden3"], text: "hidden7")
         }
         defer { server.stop() }
         let fixture = try self.recordingFixture()
-        let url = "http://me:hidden4@127.0.0.1:\(server.port)/p?apiKey=hidden5&page"
+        let url = "http://me:hidden4@127.0.0.1:\(server.port)/hidden00hidden00hidden00/p?apiKey=hidden5&page"
         let names = ["AUTHORIZATION", "proxy-authorization", "cookie", "X-Api-Key", "x-amz-security-TOKEN"]
         let task = fixture.run(
-            try TaskRequest(url: url, headers: try names.map { try HTTPField($0, "a=hidden6") }))
+            try TaskRequest(
+                url: url, method: "POST", headers: try names.map { try HTTPField($0, "a=hidden6") },
+                body: .data(Array("hidden8".utf8))))
         #expect(await task.result().outcome == .success)
         let text = task.archive().text
         #expect(!text.contains("hidden") && !text.contains("page") && text.contains("apiKey=REDACTED&REDACTED"))
@@ -122,7 +124,7 @@ struct HTTPArchiveTests {
         func entry(_ body: RequestBody) async throws -> [String: Any] {
             let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: body))
             #expect(await task.result().outcome == .success)
-            return try #require(try Self.entries(task.archive()).first)
+            return try #require(try Self.entries(task.archive(showingSecrets: true)).first)
         }
         let text = try await entry(.data(Array("a=b&c".utf8)))
         #expect(Self.value(text, "request.postData.text") as? String == "a=b&c")

@@ -214,11 +214,6 @@ enum ProbeSchema {
 
 /// The YAML text of a module as written, without its secrets.
 enum ModuleText {
-    private static let secrets: Set<String> = [
-        "password", "bearer_token", "credentials", "client_secret", "key", "secrets", "proxy_connect_header",
-        "metadata",
-    ]
-
     static func text(of node: ConfigurationNode) -> String { self.lines(of: node).joined(separator: "\n") + "\n" }
 
     private static func lines(of node: ConfigurationNode) -> [String] {
@@ -236,7 +231,7 @@ enum ModuleText {
 
     private static func lines(of entry: ConfigurationNode.Entry) -> [String] {
         let key = self.scalar(entry.key)
-        guard !self.secrets.contains(entry.key) else { return ["\(key): <secret>"] }
+        guard !Secrets.keys.contains(entry.key) else { return ["\(key): <secret>"] }
         if entry.key == "proxy_url", case .scalar(let text) = entry.value.content {
             return ["\(key): \((try? Proxy(text)).map { "\($0)" } ?? "<secret>")"]
         }
@@ -249,7 +244,7 @@ enum ModuleText {
         }
         switch entry.value.content {
         case .null: return ["\(key): null"]
-        case .scalar(let text): return ["\(key): \(self.scalar(text))"]
+        case .scalar(let text): return ["\(key): \(self.scalar(text.contains("://") ? Secrets.url(text) : text))"]
         case .list(let nodes) where nodes.isEmpty: return ["\(key): []"]
         case .section(let entries) where entries.isEmpty: return ["\(key): {}"]
         case .list, .section: return ["\(key):"] + self.lines(of: entry.value).map { "  \($0)" }
