@@ -203,7 +203,7 @@ private final class NameServerHandler: LoopHandler {
         let connection = accept(listener, nil, nil)
         guard connection >= 0, let stream = self.stream else { return }
         defer { close(connection) }
-        var limit = timeval(tv_sec: 2, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var question = [UInt8](repeating: 0, count: 4096)
         let length = recv(connection, &question, question.count, 0)
