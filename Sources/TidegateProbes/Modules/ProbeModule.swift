@@ -47,20 +47,16 @@ extension ProbeModule {
     ///
     /// These are passwords, tokens, certificates, and header fields that may be secrets.
     package var hasCredentials: Bool {
-        func mayBeSecret(_ names: [String]) -> Bool {
-            names.contains { name in
-                name.lowercased() != "host" && HTTPField.Name(name).map(PortableFields.mayCrossOrigins) != true
-            }
-        }
         switch self.prober {
         case .http:
             let http = self.http
             return http.authorization != nil || http.oauth2 != nil || http.tls.hasIdentity
-                || mayBeSecret(http.headers.map(\.name.rawName) + http.secretHeaders.map(\.name))
+                || (http.headers.map(\.name.rawName) + http.secretHeaders.map(\.name))
+                    .contains(where: SecretHeader.mayBeSecret)
         case .websocket:
             let websocket = self.websocket
             return websocket.authorization != nil || websocket.oauth2 != nil || websocket.tls.hasIdentity
-                || mayBeSecret(websocket.secretHeaders.map(\.name))
+                || websocket.secretHeaders.map(\.name).contains(where: SecretHeader.mayBeSecret)
         case .grpc: return !self.grpc.metadata.isEmpty || self.grpc.tls.hasIdentity
         case .tcp: return self.tcp.tls.hasIdentity
         case .dns: return self.dns.tls.hasIdentity
@@ -214,6 +210,11 @@ package struct WebSocketProbeOptions: Sendable, Hashable {
 
 extension SecretHeader {
     fileprivate var isHost: Bool { self.name.lowercased() == "host" }
+
+    /// True of a field that may not go to another origin; Host is no secret.
+    package static func mayBeSecret(_ name: String) -> Bool {
+        name.lowercased() != "host" && HTTPField.Name(name).map(PortableFields.mayCrossOrigins) != true
+    }
 }
 
 /// How a probe obtains an access token: the client credentials grant (RFC 6749 4.4).

@@ -238,8 +238,8 @@ enum ModuleText {
         if entry.key == "headers", case .section(let fields) = entry.value.content, !fields.isEmpty {
             return ["\(key):"]
                 + fields.flatMap { field in
-                    let shown = self.isPublic(field) ? self.lines(of: field) : ["\(self.scalar(field.key)): <secret>"]
-                    return shown.map { "  \($0)" }
+                    guard SecretHeader.mayBeSecret(field.key) else { return self.lines(of: field).map { "  \($0)" } }
+                    return ["  \(self.scalar(field.key)): <secret>"]
                 }
         }
         switch entry.value.content {
@@ -249,12 +249,6 @@ enum ModuleText {
         case .section(let entries) where entries.isEmpty: return ["\(key): {}"]
         case .list, .section: return ["\(key):"] + self.lines(of: entry.value).map { "  \($0)" }
         }
-    }
-
-    // A field that may not go to another origin may be a secret; Host never is one.
-    private static func isPublic(_ field: ConfigurationNode.Entry) -> Bool {
-        guard let name = HTTPField.Name(field.key) else { return false }
-        return name.canonicalName == "host" || PortableFields.mayCrossOrigins(name)
     }
 
     private static func indented(_ lines: [String], after mark: String) -> [String] {
