@@ -11,9 +11,9 @@ struct DNSProbeTests {
         _ port: UInt16, timeout: Duration = .seconds(20), targets: ProbeTargetPolicy = ProbeTargetPolicy(),
         _ change: (inout DNSProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .dns, timeout: timeout)
-        module.dns.name = "www.tide.test"
-        try change(&module.dns)
+        var options = DNSProbeOptions.with { $0.name = "www.tide.test" }
+        try change(&options)
+        let module = ProbeModule(prober: .dns(options), timeout: timeout)
         return try await ProbeFixture(targets: targets, module: module).probe("127.0.0.1:\(port)")
     }
 
@@ -142,9 +142,11 @@ struct DNSProbeTests {
     @Test("The family is the preferred one, IPv6 without a preference")
     func family() async throws {
         for (family, number) in [(AddressFamily.ipv4, 4.0), (.ipv6, 6), (nil, 6)] as [(AddressFamily?, Double)] {
-            var module = ProbeModule(prober: .dns, timeout: .seconds(20))
-            (module.dns.name, module.dns.transport) = ("www.tide.test", .tcp)
-            if let family { module.dns.family = FamilyPreference(family, allowsFallback: true) }
+            let options = DNSProbeOptions.with {
+                ($0.name, $0.transport) = ("www.tide.test", .tcp)
+                if let family { $0.family = FamilyPreference(family, allowsFallback: true) }
+            }
+            let module = ProbeModule(prober: .dns(options), timeout: .seconds(20))
             let fixture = ProbeFixture(
                 names: ["ns.test": [IPAddress(ipv4: 0x7F00_0001), try #require(IPAddress("::1"))]], module: module)
             #expect(try await fixture.probe("ns.test:1").value("probe_ip_protocol") == number)

@@ -53,17 +53,20 @@ struct HostileHandshakeTests {
         Answer("a reset", [.reset]),
     ]
 
-    private static let probers: [ProbeModule.Prober] = [.http, .tcp, .dns, .grpc, .websocket]
+    private static let probers: [ProbeModule.Prober] = [
+        .http(), .tcp(.with { $0.usesTLS = true }),
+        .dns(.with { ($0.name, $0.transport, $0.isEncrypted) = ("tide.test", .tcp, true) }),
+        .grpc(.with { $0.usesTLS = true }), .websocket(),
+    ]
 
     @Test("Every prober gives the same reason in the same words, and blames the server", arguments: Self.answers)
     func handshake(_ answer: Answer) async throws {
-        var texts: [String: [ProbeModule.Prober]] = [:]
+        var texts: [String: [String]] = [:]
         for prober in Self.probers {
             let server = try await ScriptedServer(answer.steps)
-            var module = ProbeModule(prober: prober, timeout: answer.timeout)
-            (module.tcp.usesTLS, module.grpc.usesTLS, module.dns.isEncrypted) = (true, true, true)
-            (module.dns.name, module.dns.transport) = ("tide.test", .tcp)
-            let scheme = [.http: "https://", .websocket: "wss://"][prober] ?? ""
+            let module = ProbeModule(prober: prober, timeout: answer.timeout)
+            let prober = prober.name
+            let scheme = ["http": "https://", "websocket": "wss://"][prober] ?? ""
             let report = try await ProbeFixture(module: module).probe("\(scheme)tide.test:\(server.port)")
             #expect(
                 report.failure?.reason == answer.reason && report.failure?.party == answer.party,

@@ -23,8 +23,7 @@ struct ICMPProbeTests {
         _ cause: Cause? = nil, _ change: (inout ICMPProbeOptions) -> Void = { _ in }
     ) -> ProbeFixture {
         let here = hosts.here
-        var module = ProbeModule(prober: .icmp, timeout: timeout)
-        change(&module.icmp)
+        let module = ProbeModule(prober: .icmp(.with(change)), timeout: timeout)
         return ProbeFixture(targets: targets, cause: cause, module: module, echo: EchoClient { here.enter() })
     }
 
@@ -129,7 +128,7 @@ struct ICMPProbeTests {
     func stranger() async throws {
         let hosts = try ThreeHosts()
         let here = hosts.here
-        let module = ProbeModule(prober: .icmp, timeout: .seconds(20))
+        let module = ProbeModule(prober: .icmp(), timeout: .seconds(20))
         func probe() async throws -> ProbeReport {
             let echo = EchoClient {
                 here.enter()
@@ -176,7 +175,7 @@ struct ICMPProbeTests {
         let port = try await Self.probe("10.0.0.1:80", in: hosts)
         #expect(port.failure?.reason == "invalid_target" && port.value("probe_ip_protocol") == 0)
         let gated = try await ProbeFixture(
-            path: { _ in Verdict(level: .none, reason: .noCarrier) }, module: ProbeModule(prober: .icmp)
+            path: { _ in Verdict(level: .none, reason: .noCarrier) }, module: ProbeModule(prober: .icmp())
         ).probe("192.0.2.1")
         #expect(gated.isGated && gated.value("probe_failure_info", "no_path", "mine") == 1)
         #expect(gated.duration < .seconds(10))

@@ -13,12 +13,12 @@ struct ImmediateRefusalTests {
     @Test(
         "A route that this host does not have is blamed on no other party",
         arguments: [
-            (ProbeModule.Prober.http, "http://224.0.0.1/"), (.tcp, "224.0.0.1:80"), (.dns, "224.0.0.1"),
-            (.grpc, "224.0.0.1:80"), (.websocket, "ws://224.0.0.1/"),
+            (ProbeModule.Prober.http(), "http://224.0.0.1/"), (.tcp(), "224.0.0.1:80"),
+            (.dns(.with { ($0.name, $0.transport) = ("tide.test", .tcp) }), "224.0.0.1"),
+            (.grpc(), "224.0.0.1:80"), (.websocket(), "ws://224.0.0.1/"),
         ])
     func route(_ prober: ProbeModule.Prober, _ target: String) async throws {
-        var module = ProbeModule(prober: prober, timeout: .seconds(20))
-        (module.dns.name, module.dns.transport) = ("tide.test", .tcp)
+        let module = ProbeModule(prober: prober, timeout: .seconds(20))
         let report = try await ProbeFixture(module: module).probe(target)
         #expect(report.failure?.reason == "connect_failed" && report.failure?.party == .mine)
         #expect(report.failure?.text == "this host has no route to \(Self.group)")

@@ -10,7 +10,7 @@ import TidegateTestKit
     // Each makes certificates, which keeps a small machine from everything else.
     .serialized)
 struct InlineCertificateTests {
-    private static let probers: [ProbeModule.Prober] = [.http, .tcp, .dns, .grpc, .websocket]
+    private static let probers: [ProbeModule.Prober] = [.http(), .tcp(), .dns(), .grpc(), .websocket()]
 
     /// A plain server of a prober's protocol.
     private struct Server {
@@ -49,22 +49,27 @@ struct InlineCertificateTests {
     private static func probe(
         _ prober: ProbeModule.Prober, _ port: UInt16, _ tls: ProbeTLSOptions
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: prober, timeout: .seconds(20))
-        module.http.tls = tls
-        (module.tcp.tls, module.tcp.usesTLS) = (tls, true)
-        module.tcp.dialogue = [.send("hi"), try .expect("hello")]
-        (module.dns.tls, module.dns.isEncrypted, module.dns.transport) = (tls, true, .tcp)
-        module.dns.name = "www.tide.test"
-        (module.grpc.tls, module.grpc.usesTLS) = (tls, true)
-        module.websocket.tls = tls
-        module.websocket.dialogue = [try .expect("hello")]
-        let target =
+        let scheme = ["http": "https://", "websocket": "wss://"][prober.name] ?? ""
+        let prober: ProbeModule.Prober =
             switch prober {
-            case .http: "https://tide.test:\(port)/"
-            case .websocket: "wss://tide.test:\(port)/"
-            case .tcp, .dns, .grpc, .unix, .icmp: "tide.test:\(port)"
+            case .http: .http(.with { $0.tls = tls })
+            case .websocket: .websocket(try .with { ($0.tls, $0.dialogue) = (tls, [try .expect("hello")]) })
+            case .dns:
+                .dns(
+                    .with {
+                        ($0.tls, $0.isEncrypted, $0.transport) = (tls, true, .tcp)
+                        $0.name = "www.tide.test"
+                    })
+            case .grpc: .grpc(.with { ($0.tls, $0.usesTLS) = (tls, true) })
+            case .tcp, .unix, .icmp:
+                .tcp(
+                    try .with {
+                        ($0.tls, $0.usesTLS) = (tls, true)
+                        $0.dialogue = [.send("hi"), try .expect("hello")]
+                    })
             }
-        return try await ProbeFixture(module: module).probe(target)
+        return try await ProbeFixture(module: ProbeModule(prober: prober, timeout: .seconds(20)))
+            .probe("\(scheme)tide.test:\(port)")
     }
 
     @Test(

@@ -12,17 +12,20 @@ struct LateRefusalTests {
     }
 
     private static func module(_ manner: Manner, _ tls: ProbeTLSOptions) throws -> ProbeModule {
-        var module = ProbeModule(prober: .tcp, timeout: .seconds(20))
-        switch manner {
-        case .http: (module.prober, module.http.tls) = (.http, tls)
-        case .tcp: (module.prober, module.tcp.tls, module.tcp.usesTLS) = (.tcp, tls, true)
-        case .tcpWithDialogue:
-            (module.prober, module.tcp.tls, module.tcp.usesTLS) = (.tcp, tls, true)
-            module.tcp.dialogue = [.send("GET / HTTP/1.0\r\n\r"), try .expect("^HTTP/1.0 200")]
-        case .grpc: (module.prober, module.grpc.tls, module.grpc.usesTLS) = (.grpc, tls, true)
-        case .websocket: (module.prober, module.websocket.tls) = (.websocket, tls)
-        }
-        return module
+        let prober: ProbeModule.Prober =
+            switch manner {
+            case .http: .http(.with { $0.tls = tls })
+            case .tcp: .tcp(.with { ($0.tls, $0.usesTLS) = (tls, true) })
+            case .tcpWithDialogue:
+                .tcp(
+                    try .with {
+                        ($0.tls, $0.usesTLS) = (tls, true)
+                        $0.dialogue = [.send("GET / HTTP/1.0\r\n\r"), try .expect("^HTTP/1.0 200")]
+                    })
+            case .grpc: .grpc(.with { ($0.tls, $0.usesTLS) = (tls, true) })
+            case .websocket: .websocket(.with { $0.tls = tls })
+            }
+        return ProbeModule(prober: prober, timeout: .seconds(20))
     }
 
     private static func target(_ manner: Manner, _ port: UInt16) -> String {

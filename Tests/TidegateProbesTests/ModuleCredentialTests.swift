@@ -11,33 +11,23 @@ struct ModuleCredentialTests {
         $0.authorization = .basic(user: .text("u"), password: .text("p"))
     }
 
-    private static func module(
-        _ prober: ProbeModule.Prober, _ change: (inout ProbeModule) -> Void = { _ in }
-    ) -> ProbeModule {
-        var module = ProbeModule(prober: prober)
-        change(&module)
-        return module
-    }
-
     private static let secret = SecretHeader(name: "X-Api-Key", value: .text("k"))
 
-    /// Modules with credentials of each kind.
-    static let withCredentials: [ProbeModule] = [
-        module(.http) { $0.http = basic },
-        module(.http) { $0.http.authorization = .token(scheme: "Bearer", .file("/token")) },
-        module(.http) { $0.http.oauth2 = OAuth2Options() }, module(.http) { $0.http.tls.certificateFile = "/c.pem" },
-        module(.http) { $0.http.secretHeaders = [secret] },
-        module(.http) { $0.http.headers = [HTTPField(name: .cookie, value: "a=b")] },
-        module(.websocket) { $0.websocket.authorization = .basic(user: .text("u"), password: .text("p")) },
-        module(.websocket) { $0.websocket.secretHeaders = [secret] },
-        module(.websocket) { $0.websocket.tls.certificate = "PEM" },
-        module(.grpc) { $0.grpc.metadata = [HTTPField(name: .authorization, value: "t")] },
-        module(.tcp) { $0.tcp.tls.certificateFile = "/c.pem" }, module(.dns) { $0.dns.tls.certificateFile = "/c.pem" },
+    /// Probers with credentials of each kind.
+    static let withCredentials: [ProbeModule.Prober] = [
+        .http(basic), .http(.with { $0.authorization = .token(scheme: "Bearer", .file("/token")) }),
+        .http(.with { $0.oauth2 = OAuth2Options() }), .http(.with { $0.tls.certificateFile = "/c.pem" }),
+        .http(.with { $0.secretHeaders = [secret] }),
+        .http(.with { $0.headers = [HTTPField(name: .cookie, value: "a=b")] }),
+        .websocket(.with { $0.authorization = .basic(user: .text("u"), password: .text("p")) }),
+        .websocket(.with { $0.secretHeaders = [secret] }), .websocket(.with { $0.tls.certificate = "PEM" }),
+        .grpc(.with { $0.metadata = [HTTPField(name: .authorization, value: "t")] }),
+        .tcp(.with { $0.tls.certificateFile = "/c.pem" }), .dns(.with { $0.tls.certificateFile = "/c.pem" }),
     ]
 
     @Test("A module with credentials of any kind is refused to whom may be a web page", arguments: withCredentials)
-    func refused(_ module: ProbeModule) async throws {
-        let fixture = ProbeFixture(module: module)
+    func refused(_ prober: ProbeModule.Prober) async throws {
+        let fixture = ProbeFixture(module: ProbeModule(prober: prober))
         await #expect(throws: ProbeRefusal.credentials(module: "m")) {
             try await fixture.probe("127.0.0.1:1", isTrusted: false)
         }
@@ -46,13 +36,14 @@ struct ModuleCredentialTests {
     @Test(
         "A module without credentials is open to every client",
         arguments: [
-            module(.http) {
-                $0.http.headers = [HTTPField(name: .accept, value: "*/*")]
-                $0.http.secretHeaders = [SecretHeader(name: "Host", value: .text("a.example"))]
-                $0.http.tls.caFile = "/ca.pem"
-            }, module(.tcp), module(.icmp), module(.unix), module(.grpc), module(.dns), module(.websocket),
+            ProbeModule.Prober.http(
+                .with {
+                    $0.headers = [HTTPField(name: .accept, value: "*/*")]
+                    $0.secretHeaders = [SecretHeader(name: "Host", value: .text("a.example"))]
+                    $0.tls.caFile = "/ca.pem"
+                }), .tcp(), .icmp(), .unix(), .grpc(), .dns(), .websocket(),
         ])
-    func free(_ module: ProbeModule) { #expect(!module.hasCredentials) }
+    func free(_ prober: ProbeModule.Prober) { #expect(!ProbeModule(prober: prober).hasCredentials) }
 
     @Test("Credentials go to the hosts of probe_credentials for every client, and nowhere else")
     func hosts() async throws {

@@ -21,22 +21,16 @@ struct OwnProbeSocketTests {
         }
     }
 
-    private static func module(_ prober: ProbeModule.Prober) -> ProbeModule {
-        var module = ProbeModule(prober: prober, timeout: .seconds(60))
-        (module.dns.name, module.dns.transport) = ("tide.test", .tcp)
-        module.tcp.dialogue = [.expect(bytes: "never")]
-        return module
-    }
-
     @Test(
         "The connections of every prober are known as this program's own",
         arguments: [
-            (ProbeModule.Prober.http, "http://"), (.tcp, ""), (.dns, ""), (.grpc, ""), (.websocket, "ws://"),
+            (ProbeModule.Prober.http(), "http://"), (.tcp(.with { $0.dialogue = [.expect(bytes: "never")] }), ""),
+            (.dns(.with { ($0.name, $0.transport) = ("tide.test", .tcp) }), ""), (.grpc(), ""), (.websocket(), "ws://"),
         ])
     func connections(_ prober: ProbeModule.Prober, _ scheme: String) async throws {
         let server = try await ScriptedServer([.hang])
         let own = OwnSockets()
-        let fixture = ProbeFixture(module: Self.module(prober), own: own)
+        let fixture = ProbeFixture(module: ProbeModule(prober: prober, timeout: .seconds(60)), own: own)
         let run = Task { try await fixture.probe("\(scheme)127.0.0.1:\(server.port)") }
         #expect(await eventually { Self.client(of: server.port) != nil })
         let client = try #require(Self.client(of: server.port))

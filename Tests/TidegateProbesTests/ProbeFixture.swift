@@ -1,5 +1,6 @@
 import HTTPTypes
 import Synchronization
+import Testing
 import TidegateCore
 import TidegateLoop
 import TidegateNetwork
@@ -31,7 +32,7 @@ struct ProbeFixture {
         self.resolver = resolver
         var configuration = ProbeRunner.Configuration()
         configuration.modules["m"] =
-            module ?? ProbeModule(prober: .http, timeout: timeout, http: options, text: "prober: http\n")
+            module ?? ProbeModule(prober: .http(options), timeout: timeout, text: "prober: http\n")
         (configuration.targets, configuration.bodyBudget) = (targets, ByteText(bodyBudget))
         (configuration.historyLimit, configuration.maxConcurrent) = (historyLimit, maxConcurrent)
         configuration.targets.credentials = credentials
@@ -85,10 +86,26 @@ extension ProbeReport {
     }
 }
 
-extension HTTPProbeOptions {
-    static func with(_ change: (inout HTTPProbeOptions) throws -> Void) rethrows -> HTTPProbeOptions {
-        var options = HTTPProbeOptions()
+/// The options of a prober.
+protocol ProberOptions { init() }
+
+extension ProberOptions {
+    /// blackbox_exporter's defaults with a change.
+    static func with(_ change: (inout Self) throws -> Void) rethrows -> Self {
+        var options = Self()
         try change(&options)
         return options
     }
+}
+
+extension HTTPProbeOptions: ProberOptions {}
+extension ICMPProbeOptions: ProberOptions {}
+extension DNSProbeOptions: ProberOptions {}
+extension StreamProbeOptions: ProberOptions {}
+extension GRPCProbeOptions: ProberOptions {}
+extension WebSocketProbeOptions: ProberOptions {}
+
+extension ProbeModule.Prober: CustomTestStringConvertible {
+    /// Its name, without all its options.
+    public var testDescription: String { self.name }
 }

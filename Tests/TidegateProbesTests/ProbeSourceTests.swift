@@ -7,7 +7,7 @@ import TidegateTestKit
 /// `source_ip_address` and `source_interface` of the probers `http` and `tcp`.
 @Suite(.timeLimit(.minutes(5)))
 struct ProbeSourceTests {
-    private static let probers: [ProbeModule.Prober] = [.http, .tcp]
+    private static let probers: [ProbeModule.Prober] = [.http(), .tcp()]
     private static let lost = Verdict(level: .none, reason: .noCarrier)
 
     private static func probe(
@@ -17,10 +17,17 @@ struct ProbeSourceTests {
     ) async throws -> ProbeReport {
         var source = ProbeSource()
         (source.address, source.interface) = (address.flatMap { IPAddress($0) }, interface)
-        var module = ProbeModule(prober: prober, timeout: timeout)
-        (module.http.source, module.tcp.source) = (source, source)
-        module.tcp.dialogue = [.send("GET /"), try .expect("200")]
-        try change(&module.http)
+        let prober: ProbeModule.Prober =
+            if case .tcp = prober {
+                .tcp(try .with { ($0.source, $0.dialogue) = (source, [.send("GET /"), try .expect("200")]) })
+            } else {
+                .http(
+                    try .with {
+                        $0.source = source
+                        try change(&$0)
+                    })
+            }
+        let module = ProbeModule(prober: prober, timeout: timeout)
         let both = [IPAddress("::1"), IPAddress("127.0.0.1")].compactMap { $0 }
         return try await ProbeFixture(names: ["both.test": both], path: { _ in path }, module: module).probe(target)
     }
@@ -87,11 +94,11 @@ struct ProbeSourceTests {
     func all() async throws {
         let last = try await Self.server()
         let first = try await Self.server("302 Found\r\nLocation: http://both.test:\(last.port)/\r\n")
-        let redirected = try await Self.probe(.http, "127.0.0.1:\(first.port)", from: "127.0.0.9", by: "lo")
+        let redirected = try await Self.probe(.http(), "127.0.0.1:\(first.port)", from: "127.0.0.9", by: "lo")
         #expect(redirected.value("probe_success") == 1, "\(redirected.failure as Any)")
         #expect(first.peers == ["127.0.0.9"] && last.peers == ["127.0.0.9"])
         // The target's own address may be of any family then.
-        let proxied = try await Self.probe(.http, "http://[2001:db8:7::1]/", from: "127.0.0.9") {
+        let proxied = try await Self.probe(.http(), "http://[2001:db8:7::1]/", from: "127.0.0.9") {
             $0.proxy = ProxyPolicy("http://both.test:\(last.port)")
         }
         #expect(proxied.value("probe_success") == 1, "\(proxied.failure as Any)")
@@ -99,14 +106,14 @@ struct ProbeSourceTests {
         let tokens = try await ScriptedServer([
             .readLine, .send("HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"access_token\":\"t\"}"),
         ])
-        let authorized = try await Self.probe(.http, "127.0.0.1:\(last.port)", from: "127.0.0.9") {
+        let authorized = try await Self.probe(.http(), "127.0.0.1:\(last.port)", from: "127.0.0.9") {
             var oauth2 = OAuth2Options()
             oauth2.tokenURL = try HTTPURL("http://both.test:\(tokens.port)/token")
             $0.oauth2 = oauth2
         }
         #expect(authorized.value("probe_success") == 1, "\(authorized.failure as Any)")
         #expect(tokens.peers == ["127.0.0.9"] && last.peers.count == 3)
-        let other = try await Self.probe(.http, "http://tide.test/", from: "127.0.0.9") {
+        let other = try await Self.probe(.http(), "http://tide.test/", from: "127.0.0.9") {
             $0.proxy = ProxyPolicy("http://[::1]:\(last.port)")
         }
         #expect(other.failure?.text == "::1 has no IPv4 address, and source_ip_address allows no other")

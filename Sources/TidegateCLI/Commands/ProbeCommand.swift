@@ -70,9 +70,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
     private func probes() throws -> ProbeRunner.Configuration {
         var probes = ProbeRunner.Configuration()
-        var standard = ProbeModule(prober: .http)
-        standard.text = "prober: http\n"
-        probes.modules = ["http_2xx": standard]
+        probes.modules = ["http_2xx": ProbeModule(prober: .http(), text: "prober: http\n")]
         if let file = self.configurationFile {
             probes = try Result { () throws(ConfigurationError) in try Configuration.load(file: file).probes }
                 .mapError { CommandError(.configuration($0)) }.get()

@@ -5,61 +5,55 @@ package import TidegateSession
 
 /// How to probe targets: a module of blackbox_exporter's configuration.
 package struct ProbeModule: Sendable, Hashable {
-    /// The kind of probe.
-    package enum Prober: String, Sendable, CaseIterable {
-        case http
-        case icmp
-        case dns
-        case tcp
-        case unix
-        case grpc
-        case websocket
+    /// What asks, and how.
+    package enum Prober: Sendable, Hashable {
+        case http(HTTPProbeOptions = HTTPProbeOptions())
+        case icmp(ICMPProbeOptions = ICMPProbeOptions())
+        case dns(DNSProbeOptions = DNSProbeOptions())
+        case tcp(StreamProbeOptions = StreamProbeOptions())
+        case unix(StreamProbeOptions = StreamProbeOptions())
+        case grpc(GRPCProbeOptions = GRPCProbeOptions())
+        case websocket(WebSocketProbeOptions = WebSocketProbeOptions())
+
+        /// The value of the key `prober`, and the name of the block with the options.
+        package var name: String {
+            switch self {
+            case .http: "http"
+            case .icmp: "icmp"
+            case .dns: "dns"
+            case .tcp: "tcp"
+            case .unix: "unix"
+            case .grpc: "grpc"
+            case .websocket: "websocket"
+            }
+        }
     }
 
     package var prober: Prober
     /// The time limit of a probe; nil uses the scrape's.
     package var timeout: Duration?
-    /// The request of the prober `http`, and its conditions for success.
-    package var http = HTTPProbeOptions()
-    /// The packet of the prober `icmp`.
-    package var icmp = ICMPProbeOptions()
-    /// The query of the prober `dns`, and its conditions for success.
-    package var dns = DNSProbeOptions()
-    /// The dialogue of the prober `tcp`, and its conditions for success.
-    package var tcp = StreamProbeOptions()
-    /// The dialogue of the prober `unix`, and its conditions for success.
-    package var unix = StreamProbeOptions()
-    /// The service that the prober `grpc` checks.
-    package var grpc = GRPCProbeOptions()
-    /// The dialogue of the prober `websocket`, and its conditions for success.
-    package var websocket = WebSocketProbeOptions()
-    /// The module's YAML text as written, without secrets.
+    /// The module as it was written, in YAML and without secrets.
     package var text = ""
 }
 
 extension ProbeModule {
-    /// A module without options.
-    package init(prober: Prober) { self.prober = prober }
-}
+    /// A module that leaves the timeout to the scrape.
+    package init(prober: Prober, text: String = "") { (self.prober, self.text) = (prober, text) }
 
-extension ProbeModule {
-    /// True if its requests contain credentials meant only for their target.
-    ///
-    /// These are passwords, tokens, certificates, and header fields that may be secrets.
+    /// True if its requests carry what is meant for their target alone: passwords, tokens, certificates, and fields that
+    /// may be secrets.
     package var hasCredentials: Bool {
         switch self.prober {
-        case .http:
-            let http = self.http
-            return http.authorization != nil || http.oauth2 != nil || http.tls.hasIdentity
-                || (http.headers.map(\.name.rawName) + http.secretHeaders.map(\.name))
+        case .http(let options):
+            return options.authorization != nil || options.oauth2 != nil || options.tls.hasIdentity
+                || (options.headers.map(\.name.rawName) + options.secretHeaders.map(\.name))
                     .contains(where: SecretHeader.mayBeSecret)
-        case .websocket:
-            let websocket = self.websocket
-            return websocket.authorization != nil || websocket.oauth2 != nil || websocket.tls.hasIdentity
-                || websocket.secretHeaders.map(\.name).contains(where: SecretHeader.mayBeSecret)
-        case .grpc: return !self.grpc.metadata.isEmpty || self.grpc.tls.hasIdentity
-        case .tcp: return self.tcp.tls.hasIdentity
-        case .dns: return self.dns.tls.hasIdentity
+        case .websocket(let options):
+            return options.authorization != nil || options.oauth2 != nil || options.tls.hasIdentity
+                || options.secretHeaders.map(\.name).contains(where: SecretHeader.mayBeSecret)
+        case .grpc(let options): return !options.metadata.isEmpty || options.tls.hasIdentity
+        case .tcp(let options): return options.tls.hasIdentity
+        case .dns(let options): return options.tls.hasIdentity
         case .unix, .icmp: return false
         }
     }

@@ -98,11 +98,10 @@ package final class ProbeRunner: ProbeService {
         let (time, target) = (self.environment.time, question.target)
         let (start, wall) = (time.monotonic(), time.wall())
         var findings = ProbeFindings(log: ProbeLog(module: question.module, target: target), time: time)
-        findings.note(
-            "Beginning probe", [("probe", module.prober.rawValue), ("timeout_seconds", "\(limit.inSeconds)")])
+        findings.note("Beginning probe", [("probe", module.prober.name), ("timeout_seconds", "\(limit.inSeconds)")])
+        let isSafe = if case .http(let http) = module.prober { HTTPProbeOptions.isSafe(http.method) } else { true }
         let credentials = CredentialPolicy(
-            module: question.module, hasCredentials: module.hasCredentials,
-            isSafe: module.prober != .http || HTTPProbeOptions.isSafe(module.http.method),
+            module: question.module, hasCredentials: module.hasCredentials, isSafe: isSafe,
             hosts: configuration.targets.credentials[question.module], ownPorts: self.ownPorts.withLock { $0 })
         let probe = module.probe(
             in: ProbeContext(
@@ -160,40 +159,40 @@ extension ProbeModule {
     /// The probe that the module describes.
     fileprivate func probe(in context: ProbeContext) -> any TargetProbe {
         switch self.prober {
-        case .http: HTTPProbe(options: self.http, context: context)
-        case .icmp: ICMPProbe(options: self.icmp, context: context)
-        case .dns: DNSProbe(options: self.dns, context: context)
-        case .tcp: TCPProbe(options: self.tcp, context: context)
-        case .unix: UnixProbe(options: self.unix, context: context)
-        case .grpc: GRPCProbe(options: self.grpc, context: context)
-        case .websocket: WebSocketProbe(options: self.websocket, context: context)
+        case .http(let options): HTTPProbe(options: options, context: context)
+        case .icmp(let options): ICMPProbe(options: options, context: context)
+        case .dns(let options): DNSProbe(options: options, context: context)
+        case .tcp(let options): TCPProbe(options: options, context: context)
+        case .unix(let options): UnixProbe(options: options, context: context)
+        case .grpc(let options): GRPCProbe(options: options, context: context)
+        case .websocket(let options): WebSocketProbe(options: options, context: context)
         }
     }
 
-    /// Sets the host name that targets are asked for.
-    fileprivate mutating func ask(for hostname: String) throws(ProbeRefusal) {
-        let own = self.prober == .http ? self.http.hostHeader : self.websocket.hostHeader
-        if let own, own != hostname, [.http, .websocket].contains(self.prober) {
-            throw .hostnameConflict(module: own, parameter: hostname)
-        }
+    /// Has targets asked for the host `name`.
+    fileprivate mutating func ask(for name: String) throws(ProbeRefusal) {
+        let target = try? Target(name)
         switch self.prober {
-        case .http:
-            guard (try? Target(hostname)) != nil, let field = try? HTTPField(line: "Host: \(hostname)") else {
-                throw .invalidHostname(hostname)
-            }
-            self.http.headers.removeAll { $0.name.canonicalName == "host" }
-            self.http.headers.append(field)
-        // As in blackbox_exporter: no packet of these probers could contain a host name.
-        case .tcp:
-            guard self.tcp.tls.serverName == nil else { return }
-            guard let target = try? Target(hostname), target.port == nil else { throw .invalidHostname(hostname) }
-            self.tcp.tls.serverName = target.host
+        case .http(var options):
+            if let own = options.hostHeader, own != name { throw .hostnameConflict(module: own, parameter: name) }
+            guard target != nil, let field = try? HTTPField(line: "Host: \(name)") else { throw .invalidHostname(name) }
+            options.headers.removeAll { $0.name.canonicalName == "host" }
+            options.headers.append(field)
+            self.prober = .http(options)
+        // As in blackbox_exporter: nothing in their packets could name a host.
+        case .tcp(var options):
+            guard options.tls.serverName == nil else { return }
+            guard let target, target.port == nil else { throw .invalidHostname(name) }
+            options.tls.serverName = target.host
+            self.prober = .tcp(options)
             self.text = ModuleLines.text(self.text, adding: ("server_name", target.host), to: ["tcp", "tls_config"])
         // blackbox_exporter also ignores it.
         case .icmp, .dns, .unix, .grpc: break
-        case .websocket:
-            guard let target = try? Target(hostname) else { throw .invalidHostname(hostname) }
-            self.websocket.ask(for: target)
+        case .websocket(var options):
+            if let own = options.hostHeader, own != name { throw .hostnameConflict(module: own, parameter: name) }
+            guard let target else { throw .invalidHostname(name) }
+            options.ask(for: target)
+            self.prober = .websocket(options)
         }
     }
 }

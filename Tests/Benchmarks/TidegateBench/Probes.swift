@@ -28,7 +28,7 @@ struct Probes {
         let monitor = try Monitor()
         _ = await monitor.reachability.firstStatus(within: .seconds(5))
         var configuration = ProbeRunner.Configuration()
-        configuration.modules["m"] = ProbeModule(prober: .http)
+        configuration.modules["m"] = ProbeModule(prober: .http())
         let runner = ProbeRunner(configuration, monitor: monitor)
         // What is measured must not grow by being measured.
         let starts = Mutex(Starts(count: self.count, seconds: self.seconds))

@@ -13,7 +13,7 @@ import TidegateCEL
 
     @Test("Every key has its place, and without keys a module is blackbox_exporter's default")
     func keys() throws {
-        let dns = try Self.module(
+        let module = try Self.module(
             "{prober: dns, dns: {query_name: a.example, query_type: MX, query_class: CH, recursion_desired: false, "
                 + "transport_protocol: tcp, dns_over_tls: true, tls_config: {server_name: b.example}, "
                 + "preferred_ip_protocol: ip4, ip_protocol_fallback: false, source_ip_address: 192.0.2.1, "
@@ -21,7 +21,8 @@ import TidegateCEL
                 + "{fail_if_matches_regexp: [a], fail_if_all_match_regexp: [b], fail_if_not_matches_regexp: [c], "
                 + "fail_if_none_matches_regexp: [d]}, validate_authority_rrs: {fail_if_matches_regexp: [e]}, "
                 + "validate_additional_rrs: {fail_if_matches_regexp: [f]}}}"
-        ).dns
+        )
+        let dns = try #require(module.dns)
         #expect(dns.name == "a.example" && dns.type == "MX")
         #expect(dns.recordClass == "CH" && !dns.isRecursive)
         #expect(dns.transport == .tcp && dns.isEncrypted && dns.tls.serverName == "b.example")

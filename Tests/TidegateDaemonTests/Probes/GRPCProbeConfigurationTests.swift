@@ -29,8 +29,8 @@ import TidegateProbes
                 Authorization: Bearer s3cret
                 x-tag: [a, b]
             """)
-        let grpc = module.grpc
-        #expect(module.prober == .grpc && module.timeout == .seconds(5) && grpc.service == "service1")
+        let grpc = try #require(module.grpc)
+        #expect(module.timeout == .seconds(5) && grpc.service == "service1")
         #expect(grpc.family == FamilyPreference(.ipv4, allowsFallback: false) && grpc.usesTLS)
         #expect(grpc.tls.serverName == "192.0.2.2" && grpc.tls.caFile == "/ca.pem")
         #expect(
@@ -122,11 +122,12 @@ import TidegateProbes
             """
         let modules = try Configuration.parse(file, file: "blackbox.yml").probes.modules
         #expect(
-            modules.mapValues(\.prober) == [
-                "http_2xx": .http, "http_post_2xx": .http, "tcp_connect": .tcp, "pop3s_banner": .tcp, "grpc": .grpc,
-                "grpc_plain": .grpc, "ssh_banner": .tcp, "irc_banner": .tcp, "icmp": .icmp, "icmp_ttl5": .icmp,
+            modules.mapValues(\.prober.name) == [
+                "http_2xx": "http", "http_post_2xx": "http", "tcp_connect": "tcp", "pop3s_banner": "tcp",
+                "grpc": "grpc", "grpc_plain": "grpc", "ssh_banner": "tcp", "irc_banner": "tcp", "icmp": "icmp",
+                "icmp_ttl5": "icmp",
             ])
-        let (encrypted, plain) = (try #require(modules["grpc"]).grpc, try #require(modules["grpc_plain"]).grpc)
+        let (encrypted, plain) = (try #require(modules["grpc"]?.grpc), try #require(modules["grpc_plain"]?.grpc))
         #expect(encrypted.usesTLS && encrypted.family.family == .ipv4 && encrypted.service.isEmpty)
         #expect(!plain.usesTLS && plain.family.family == .ipv6 && plain.service == "service1")
     }

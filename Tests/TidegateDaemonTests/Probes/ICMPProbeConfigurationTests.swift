@@ -16,10 +16,10 @@ import TidegateProbes
             "{prober: icmp, timeout: 2s, icmp: {preferred_ip_protocol: ip4, ip_protocol_fallback: false, "
                 + "source_ip_address: 192.0.2.1, source_interface: eth0, payload_size: 1400, dont_fragment: true, ttl: 5}}"
         )
-        #expect(module.prober == .icmp && module.timeout == .seconds(2))
-        #expect(module.icmp.family == FamilyPreference(.ipv4, allowsFallback: false))
-        #expect(module.icmp.source.address == IPAddress("192.0.2.1") && module.icmp.source.interface == "eth0")
-        #expect(module.icmp.payloadSize == 1400 && module.icmp.forbidsFragments && module.icmp.hopLimit == 5)
+        let icmp = try #require(module.icmp)
+        #expect(icmp.family == FamilyPreference(.ipv4, allowsFallback: false) && module.timeout == .seconds(2))
+        #expect(icmp.source.address == IPAddress("192.0.2.1") && icmp.source.interface == "eth0")
+        #expect(icmp.payloadSize == 1400 && icmp.forbidsFragments && icmp.hopLimit == 5)
         #expect(try Self.module("{prober: icmp}").icmp == ICMPProbeOptions())
         #expect(try Self.module("{prober: icmp, icmp: {source_ip_address: \"\"}}").icmp == ICMPProbeOptions())
     }

@@ -49,8 +49,8 @@ import TidegateCEL
                 min_version: TLS12
                 max_version: TLS12
             """)
-        #expect(module.prober == .http && module.timeout == .seconds(5))
-        let http = module.http
+        #expect(module.timeout == .seconds(5))
+        let http = try #require(module.http)
         #expect(http.method == "POST" && http.headers.map(\.value) == ["gzip", "a.example"])
         #expect(http.body == .text("ping") && http.validStatuses == [200, 404])
         #expect(http.validVersions == ["HTTP/1.1", "HTTP/2.0"])
@@ -78,7 +78,7 @@ import TidegateCEL
               no_proxy: "a.example, 10.0.0.0/8"
             """)
         #expect(
-            module.http.proxy == ProxyPolicy("http://u:p@proxy.example:3128", exceptions: ["a.example", "10.0.0.0/8"]))
+            module.http?.proxy == ProxyPolicy("http://u:p@proxy.example:3128", exceptions: ["a.example", "10.0.0.0/8"]))
     }
 
     @Test("Tokens and secret fields of Prometheus' clients are read, and left out of what is shown")
@@ -98,12 +98,13 @@ import TidegateCEL
                 scopes: [read]
                 endpoint_params: {audience: me}
             """)
+        let http = try #require(module.http)
         #expect(
-            module.http.secretHeaders
+            http.secretHeaders
                 == [.text("one"), .text("s3cret"), .file("/key")].map { SecretHeader(name: "X-A", value: $0) })
-        #expect(module.http.acceptsAnyStatus)
-        #expect(module.http.proxyHeaders == [SecretHeader(name: "Proxy-Authorization", value: .text("Bearer s3cret"))])
-        let oauth2 = try #require(module.http.oauth2)
+        #expect(http.acceptsAnyStatus)
+        #expect(http.proxyHeaders == [SecretHeader(name: "Proxy-Authorization", value: .text("Bearer s3cret"))])
+        let oauth2 = try #require(http.oauth2)
         #expect(oauth2.clientID == "me" && oauth2.clientSecret == .text("s3cret") && oauth2.scopes == ["read"])
         #expect(oauth2.tokenURL?.text == "https://id.example/token" && oauth2.parameters == ["audience": "me"])
         #expect(!module.text.contains("s3cret") && module.text.contains("client_secret: <secret>"))
@@ -113,11 +114,24 @@ import TidegateCEL
     func defaults() throws {
         let module = try Self.module("prober: http")
         #expect(module.http == HTTPProbeOptions() && module.timeout == nil)
-        #expect(try Self.module("prober: http\nhttp: {no_follow_redirects: true}").http.followsRedirects == false)
-        #expect(try Self.module("prober: http\nhttp: {body_size_limit: 0}").http.maxBodyBytes == nil)
+        #expect(try Self.module("prober: http\nhttp: {no_follow_redirects: true}").http?.followsRedirects == false)
+        let unlimited = try #require(try Self.module("prober: http\nhttp: {body_size_limit: 0}").http)
+        #expect(unlimited.maxBodyBytes == nil)
         #expect(
-            try Self.module("prober: http\nhttp: {bearer_token: t}").http.authorization
+            try Self.module("prober: http\nhttp: {bearer_token: t}").http?.authorization
                 == .token(scheme: "Bearer", .text("t")))
+    }
+
+    @Test("A module keeps the options of its own prober, wherever they are, and the blocks of others are validated")
+    func foreignBlocks() throws {
+        let module = try Self.module("http: {method: POST}\nicmp: {ttl: 5}\ntcp: {tls: true}\nprober: icmp")
+        #expect(module.icmp?.hopLimit == 5)
+        #expect(module.text.contains("http:\n  method: POST\n"))
+        #expect(try Self.module("http: {method: POST}\nprober: icmp").icmp == ICMPProbeOptions())
+        let error = #expect(throws: ConfigurationError.self) {
+            try Self.module("prober: icmp\nicmp: {ttl: 256}\nhttp: {method: a b}\ndns: {query_name: a..b}")
+        }
+        #expect(error?.problems.map(\.line) == [4, 5, 6], "\(error as Any)")
     }
 
     @Test("Secrets are left out of what is shown")

@@ -44,9 +44,9 @@ struct ProbeTLSConfigurationTests {
             """
         var expected = ProbeTLSOptions()
         (expected.ca, expected.certificate, expected.key) = (ca, certificate, key)
-        let sections: [(String, (ProbeModule) -> ProbeTLSOptions)] = [
-            ("http", { $0.http.tls }), ("tcp", { $0.tcp.tls }), ("unix", { $0.unix.tls }), ("grpc", { $0.grpc.tls }),
-            ("dns", { $0.dns.tls }), ("websocket", { $0.websocket.tls }),
+        let sections: [(String, (ProbeModule) -> ProbeTLSOptions?)] = [
+            ("http", { $0.http?.tls }), ("tcp", { $0.tcp?.tls }), ("unix", { $0.unix?.tls }),
+            ("grpc", { $0.grpc?.tls }), ("dns", { $0.dns?.tls }), ("websocket", { $0.websocket?.tls }),
         ]
         for (prober, options) in sections {
             let isNested = prober == "websocket"
@@ -117,8 +117,10 @@ struct ProbeTLSConfigurationTests {
     @Test("An empty name counts as none, a final dot does not count, and an address is taken")
     func serverName() throws {
         func name(_ text: String) throws -> String? {
-            try Self.module("{prober: http, http: {proxy_url: \"http://p:1\", tls_config: {server_name: \(text)}}}")
-                .http.tls.serverName
+            try #require(
+                try Self.module("{prober: http, http: {proxy_url: \"http://p:1\", tls_config: {server_name: \(text)}}}")
+                    .http
+            ).tls.serverName
         }
         #expect(try name("\"\"") == nil && name("null") == nil)
         #expect(try name("Tide.test.") == "tide.test")
@@ -132,7 +134,7 @@ struct ProbeTLSConfigurationTests {
         #expect(throws: ConfigurationError.self) { try Self.module(unix) }
         let tokens = try Self.module(
             "{prober: http, http: {oauth2: {client_id: a, token_url: \"https://a/\", tls_config: {server_name: b}}}}")
-        #expect(tokens.http.oauth2?.tls.serverName == "b")
+        #expect(tokens.http?.oauth2?.tls.serverName == "b")
     }
 
     @Test(
@@ -181,9 +183,9 @@ struct ProbeTLSConfigurationTests {
         let keys = "{source_ip_address: 192.0.2.1, source_interface: eth0}"
         var expected = ProbeSource()
         (expected.address, expected.interface) = (IPAddress("192.0.2.1"), "eth0")
-        #expect(try Self.module("{prober: http, http: \(keys)}").http.source == expected)
-        #expect(try Self.module("{prober: tcp, tcp: \(keys)}").tcp.source == expected)
-        #expect(try Self.module("{prober: http, http: {source_ip_address: \"\"}}").http.source == ProbeSource())
+        #expect(try Self.module("{prober: http, http: \(keys)}").http?.source == expected)
+        #expect(try Self.module("{prober: tcp, tcp: \(keys)}").tcp?.source == expected)
+        #expect(try Self.module("{prober: http, http: {source_ip_address: \"\"}}").http?.source == ProbeSource())
         for prober in ["http", "tcp"] {
             #expect(throws: ConfigurationError.self) {
                 try Self.module("{prober: \(prober), \(prober): {source_interface: \"a/b\"}}")

@@ -39,8 +39,8 @@ import TidegateCEL
                   labels: [{name: whom, value: "${1}"}]
                 - send: bye
             """)
-        let options = module.websocket
-        #expect(module.prober == .websocket && module.timeout == .seconds(5))
+        let options = try #require(module.websocket)
+        #expect(module.timeout == .seconds(5))
         #expect(options.family == FamilyPreference(.ipv4, allowsFallback: false))
         #expect(options.authorization == .basic(user: .text("u"), password: .text("s3cret")))
         #expect(options.tls.caFile == "/ca.pem" && options.tls.serverName == "192.0.2.1" && options.tls.isInsecure)
@@ -58,17 +58,17 @@ import TidegateCEL
     func tokens() throws {
         #expect(try Self.module("prober: websocket").websocket == WebSocketProbeOptions())
         let bearer = try Self.module("prober: websocket\nwebsocket: {http_config: {bearer_token: s3cret}}")
-        #expect(bearer.websocket.authorization == .token(scheme: "Bearer", .text("s3cret")))
+        #expect(bearer.websocket?.authorization == .token(scheme: "Bearer", .text("s3cret")))
         #expect(!bearer.text.contains("s3cret"))
         let scheme = try Self.module(
             "prober: websocket\nwebsocket: {http_config: {authorization: {type: Token, credentials_file: /t}}}")
-        #expect(scheme.websocket.authorization == .token(scheme: "Token", .file("/t")))
+        #expect(scheme.websocket?.authorization == .token(scheme: "Token", .file("/t")))
         let oauth2 = try Self.module(
             """
             prober: websocket
             websocket: {http_config: {oauth2: {client_id: me, client_secret: s3cret, token_url: "https://a.example/t"}}}
             """)
-        #expect(oauth2.websocket.oauth2?.clientID == "me" && !oauth2.text.contains("s3cret"))
+        #expect(oauth2.websocket?.oauth2?.clientID == "me" && !oauth2.text.contains("s3cret"))
     }
 
     @Test(

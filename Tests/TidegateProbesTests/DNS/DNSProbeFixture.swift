@@ -9,9 +9,9 @@ enum DNSProbing {
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
         _ change: (inout DNSProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .dns, timeout: timeout)
-        module.dns.name = "www.tide.test"
-        try change(&module.dns)
+        var options = DNSProbeOptions.with { $0.name = "www.tide.test" }
+        try change(&options)
+        let module = ProbeModule(prober: .dns(options), timeout: timeout)
         return try await ProbeFixture(names: names, targets: targets, module: module).probe("\(host):\(port)")
     }
 

@@ -10,8 +10,7 @@ enum GRPCProbeFixture {
         path: Verdict = .unknown,
         _ change: (inout GRPCProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .grpc, timeout: timeout, text: "prober: grpc\n")
-        try change(&module.grpc)
+        let module = ProbeModule(prober: .grpc(try .with(change)), timeout: timeout, text: "prober: grpc\n")
         return try await ProbeFixture(names: names, targets: targets, path: { _ in path }, module: module)
             .probe(target, hostname: hostname)
     }

@@ -10,8 +10,7 @@ enum StreamProbe {
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
         text: String = "prober: tcp\n", _ change: (inout StreamProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .tcp, timeout: timeout, text: text)
-        try change(&module.tcp)
+        let module = ProbeModule(prober: .tcp(try .with(change)), timeout: timeout, text: text)
         return try await ProbeFixture(names: names, targets: targets, module: module).probe(target, hostname: hostname)
     }
 }

@@ -12,8 +12,7 @@ struct UnixProbeTests {
     private func probe(
         _ target: String, _ change: (inout StreamProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .unix, timeout: .seconds(20))
-        try change(&module.unix)
+        let module = ProbeModule(prober: .unix(try .with(change)), timeout: .seconds(20))
         return try await ProbeFixture(module: module).probe(target)
     }
 

@@ -14,8 +14,7 @@ enum WebSocketProbing {
         names: [String: [IPAddress]] = [:], targets: ProbeTargetPolicy = ProbeTargetPolicy(),
         on network: Network = Network(), _ change: (inout WebSocketProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
-        var module = ProbeModule(prober: .websocket, timeout: timeout, text: "prober: websocket\n")
-        try change(&module.websocket)
+        let module = ProbeModule(prober: .websocket(try .with(change)), timeout: timeout, text: "prober: websocket\n")
         return try await ProbeFixture(
             names: names, targets: targets, path: network.path, cause: network.cause, module: module
         )

@@ -8,8 +8,7 @@ enum ProbeSchema {
     static let modules = Field<Configuration>.entries(
         "modules", of: ConfigurationJSONSchema.section(Self.module.compactMap(\.text))
     ) { configuration, entry, problems in
-        var module = ProbeModule(prober: .http)
-        module.text = ModuleText.text(of: entry.value)
+        var module = ProbeModule(prober: .http(), text: ModuleText.text(of: entry.value))
         problems.read(Self.module, from: entry.value, into: &module)
         configuration.probes.modules[entry.key] = module
     }.documented(
@@ -65,17 +64,28 @@ enum ProbeSchema {
         check: { probes, list in list.refuseDuplicates(of: "name", in: probes.map(\.name)) }
     ).documented("Targets that the sidecar probes on a schedule. Changes apply when the file is reloaded.")
 
+    // Fields are read in this order. The prober comes first, because a module keeps only the block of its own.
     private static let module: [Field<ProbeModule>] = [
         .value("prober", \.prober, .prober, isRequired: true),
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),
-        .section("http", \.http, HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
-        .section("tcp", \.tcp, StreamProbeSchema.tcp),
-        .section("unix", \.unix, StreamProbeSchema.stream, check: StreamProbeSchema.checkUnix),
-        .section("icmp", \.icmp, Self.icmp),
-        .section("dns", \.dns, Self.dns, check: Self.checkDNS),
-        .section("grpc", \.grpc, Self.grpc),
-        .section("websocket", \.websocket, StreamProbeSchema.webSocket),
+        Self.block({ .http($0) }, HTTPProbeOptions(), HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
+        Self.block({ .tcp($0) }, StreamProbeOptions(), StreamProbeSchema.tcp),
+        Self.block({ .unix($0) }, StreamProbeOptions(), StreamProbeSchema.stream, check: StreamProbeSchema.checkUnix),
+        Self.block({ .icmp($0) }, ICMPProbeOptions(), Self.icmp),
+        Self.block({ .dns($0) }, DNSProbeOptions(), Self.dns, check: Self.checkDNS),
+        Self.block({ .grpc($0) }, GRPCProbeOptions(), Self.grpc),
+        Self.block({ .websocket($0) }, WebSocketProbeOptions(), StreamProbeSchema.webSocket),
     ]
+
+    // The options of a prober; a block of any other prober than the module's is validated and dropped.
+    private static func block<Options: Sendable>(
+        _ prober: @escaping @Sendable (Options) -> ProbeModule.Prober, _ blank: Options, _ fields: [Field<Options>],
+        check: @escaping SectionCheck.Body<Options> = { _, _ in }
+    ) -> Field<ProbeModule> {
+        .section(prober(blank).name, from: { _ in blank }, fields, check: check) { module, options in
+            if module.prober.name == prober(blank).name { module.prober = prober(options) }
+        }
+    }
 
     // MARK: the probers' keys
 

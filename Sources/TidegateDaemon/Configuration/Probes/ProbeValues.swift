@@ -76,8 +76,9 @@ extension ValueParser<HeaderCondition> {
 
 extension ValueParser<ProbeModule.Prober> {
     static let prober = ValueParser.text("a prober") { text in
-        guard let prober = ProbeModule.Prober(rawValue: text) else {
-            throw TextError("unknown prober \"\(text)\"")
+        let probers: [ProbeModule.Prober] = [.http(), .icmp(), .dns(), .tcp(), .unix(), .grpc(), .websocket()]
+        guard let prober = probers.first(where: { $0.name == text }) else {
+            throw TextError("there is no prober \"\(text)\"")
         }
         return prober
     }
