@@ -26,7 +26,8 @@ struct ExportProgramTests {
     @Test("fetch -v prints notes, what is sent and what comes, without secrets; the body alone is on standard output")
     func verbose() async throws {
         let server = try LiveServer { request in
-            request.path.hasPrefix("/old") ? .respond(302, ["Location: /new"]) : .respond(200, ["X-Color: \u{1B}[31mred\u{9B}0m"], text: "body")
+            request.path.hasPrefix("/old")
+                ? .respond(302, ["Location: /new"]) : .respond(200, ["X-Color: \u{1B}[31mred\u{9B}0m"], text: "body")
         }
         defer { server.stop() }
         let output = try await self.fetch(

@@ -55,7 +55,10 @@ import TidegateDaemon
 
     @Test(
         "A name that would leave the directory is refused",
-        arguments: ["http://a/%2e%2e", "http://a/..", "http://a/x%2Fy", "http://a/%00", "http://a/a%0Ab", "http://a/%1b%5b31m", "http://a/a%C2%9Bb"])
+        arguments: [
+            "http://a/%2e%2e", "http://a/..", "http://a/x%2Fy", "http://a/%00", "http://a/a%0Ab", "http://a/%1b%5b31m",
+            "http://a/a%C2%9Bb",
+        ])
     func dangerousNames(_ url: String) {
         #expect(throws: TextError("the last path segment of \"\(url)\" is not a valid file name; use -o")) {
             try FileNaming.name(for: url)

@@ -112,10 +112,12 @@ struct ExchangeText {
     mutating func forget(_ task: TaskID) { self.shown[task] = nil }
 
     private static func text(_ line: Exchange.Line) -> String {
-        switch line.kind {
-        case .note: "* \(line.text)"
-        case .sent: "> \(line.text)"
-        case .received: "< \(line.text)"
+        // The sequences of our own colors would pass the terminal.
+        let text = line.text.escapingControls
+        return switch line.kind {
+        case .note: "* \(text)"
+        case .sent: "> \(text)"
+        case .received: "< \(text)"
         }
     }
 }

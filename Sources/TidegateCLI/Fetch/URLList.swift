@@ -123,7 +123,7 @@ enum FileNaming {
         let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         guard !last.isEmpty, let name = self.decoded(last) else { throw self.nameless(url) }
         guard name != ".", name != "..", name.utf8.count <= 255,
-            name.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F && $0 != "/" })
+            !name.unicodeScalars.contains(where: { $0.controlsTerminal || $0 == "/" })
         else { throw TextError("the last path segment of \"\(url)\" is not a valid file name; use -o") }
         return name
     }
