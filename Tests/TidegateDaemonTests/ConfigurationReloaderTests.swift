@@ -74,6 +74,23 @@ import TidegateTestKit
         #expect(self.reported == [false, false])
     }
 
+    @Test(
+        "The endpoint quotes at most 200 bytes of a file, and no line of a file that is none of ours",
+        arguments: [
+            ("root:$6$hunter2:20228:0:99999:7:::\ndaemon:*:20228::::::\n", ":1: unknown key"),
+            ("root:x:0:0:hunter2:/root:/bin/bash\n", ":1: expected a mapping, found a text"),
+            ("-----BEGIN KEY-----\nhunter2\n-----END KEY-----\n", ":1: expected a mapping, found a text"),
+            ("transfers: {proxy: \"\(String(repeating: "x", count: 500))\"}\n", "..."),
+        ])
+    func foreign(_ text: String, _ end: String) async throws {
+        defer { try? FileManager.default.removeItem(atPath: self.file) }
+        let reloader = try self.reloader()
+        try self.write(text)
+        let failure = await #expect(throws: ReloadFailure.self) { try await reloader.answer() }
+        let problem = try #require(failure?.problem)
+        #expect(problem.hasSuffix(end) && problem.utf8.count <= 200 && !problem.contains("hunter2"), "\(problem)")
+    }
+
     @Test("Reloads that come together run one after the other")
     func oneAtATime() async throws {
         defer { try? FileManager.default.removeItem(atPath: self.file) }

@@ -51,7 +51,7 @@ package enum Secrets {
 
     private static let shortestToken = 20
 
-    // A UUID, or characters of a token of which 16 in a row have letters and digits, or which mix upper and lower case.
+    // A UUID, 16 letters and digits in a row, or a long mixture of upper and lower case with digits.
     private static func isToken(_ segment: Substring) -> Bool {
         let bytes = segment.utf8
         func has(_ range: ClosedRange<Unicode.Scalar>, in text: Substring.UTF8View) -> Bool {

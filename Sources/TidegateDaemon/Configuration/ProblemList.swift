@@ -50,7 +50,9 @@ struct ProblemList {
             for entry in entries where !fields.contains(where: { $0.key == entry.key }) {
                 let nearest = NearestMatch.find(entry.key, among: fields.map(\.key))
                 let hint = nearest.map { " (did you mean \"\($0)\"?)" } ?? ""
-                self.add("unknown key\(hint)", line: entry.line, key: node.path(of: entry.key))
+                // A line of some other file must not be quoted.
+                let key = entry.key.isWord(with: "_-.") ? node.path(of: entry.key) : node.path
+                self.add("unknown key\(hint)", line: entry.line, key: key)
             }
             self.requireAll(fields, of: node, given: entries.map(\.key))
             for field in fields {

@@ -94,7 +94,8 @@ struct ConfigurationNode: Sendable {
     var summary: String {
         switch self.content {
         case .null: "nothing"
-        case .scalar(let text): "\"\(text)\""
+        // Text without a key may be another file's.
+        case .scalar(let text): self.path.isEmpty || text.utf8.count > 200 ? "a text" : "\"\(text)\""
         case .list: "a list"
         case .section: "a mapping"
         }

@@ -46,8 +46,11 @@ actor ConfigurationReloader {
             switch await self.reload() {
             case .success(let waiting): return waiting
             case .failure(let error):
-                let texts = error.problems.map(\.description)
-                throw ReloadFailure(problem: texts.first ?? self.file, others: texts.count - 1)
+                let problem = error.problems.first?.description ?? self.file
+                let isLong = problem.utf8.count > 200
+                throw ReloadFailure(
+                    problem: isLong ? String(decoding: problem.utf8.prefix(197), as: UTF8.self) + "..." : problem,
+                    others: error.problems.count - 1)
             }
         }
     }

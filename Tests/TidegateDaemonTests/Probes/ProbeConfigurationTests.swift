@@ -144,13 +144,15 @@ import TidegateCEL
               headers: {Accept: "a b", X-Key: s3cret, Host: h}
               proxy_url: http://u:s3cret@proxy.example:3128
               body: s3cret
-              oauth2:
-                client_id: i
-                client_secret: s3cret
-                token_url: https://u:s3cret@h/t?x=s3cret
-                endpoint_params: {a: s3cret}
             tcp:
               query_response: [{send: s3cret}]
+            websocket:
+              http_config:
+                oauth2:
+                  client_id: i
+                  client_secret: s3cret
+                  token_url: https://u:s3cret@h/t?x=s3cret
+                  endpoint_params: {a: s3cret}
             """
         ).text
         #expect(
@@ -166,14 +168,16 @@ import TidegateCEL
                     Host: h
                   proxy_url: http://proxy.example:3128
                   body: <secret>
-                  oauth2:
-                    client_id: i
-                    client_secret: <secret>
-                    token_url: "https://h/t?x=REDACTED"
-                    endpoint_params: <secret>
                 tcp:
                   query_response:
                     - send: <secret>
+                websocket:
+                  http_config:
+                    oauth2:
+                      client_id: i
+                      client_secret: <secret>
+                      token_url: "https://h/t?x=REDACTED"
+                      endpoint_params: <secret>
 
                 """)
     }

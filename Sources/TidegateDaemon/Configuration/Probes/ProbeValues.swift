@@ -78,7 +78,7 @@ extension ValueParser<ProbeModule.Prober> {
     static let prober = ValueParser.text("a prober") { text in
         let probers: [ProbeModule.Prober] = [.http(), .icmp(), .dns(), .tcp(), .unix(), .grpc(), .websocket()]
         guard let prober = probers.first(where: { $0.name == text }) else {
-            throw TextError("there is no prober \"\(text)\"")
+            throw TextError("unknown prober \"\(text)\"")
         }
         return prober
     }
