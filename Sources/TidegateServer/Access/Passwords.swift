@@ -9,25 +9,22 @@ package typealias UserTable = [String: BcryptHash]
 extension UserTable {
     /// The hashing that verifies a password of `user`.
     ///
-    /// The amount of work is the same for every name, whether the user exists or not, because the response time must
-    /// not reveal which users exist.
+    /// An unknown name is as much work as one of the users, always the same one while this process runs, because the
+    /// response time must not reveal which users exist.
     func work(for user: String) -> HashWork {
-        let highest = self.values.map(\.cost).max() ?? BcryptHash.supportedCosts.lowerBound
-        guard let hash = self[user] else {
-            return HashWork(hash: .unmatchable(cost: highest), padding: [], isKnownUser: false)
-        }
-        // 2^c + 2^c + 2^(c+1) + … + 2^(h-1) = 2^h
-        return HashWork(
-            hash: hash, padding: (hash.cost..<highest).map(BcryptHash.unmatchable), isKnownUser: true)
+        if let hash = self[user] { return HashWork(hash: hash, isKnownUser: true) }
+        let costs = self.values.map(\.cost).sorted()
+        // Hash values differ from process to process.
+        let index = costs.isEmpty ? nil : Int(UInt(bitPattern: user.hashValue) % UInt(costs.count))
+        let cost = index.map { costs[$0] } ?? BcryptHash.supportedCosts.lowerBound
+        return HashWork(hash: .unmatchable(cost: cost), isKnownUser: false)
     }
 }
 
-/// The hashes that verify one password, which take the same time for every password.
+/// The hash that verifies one password.
 struct HashWork: Sendable, Hashable {
     /// The hash to compare the password with.
     let hash: BcryptHash
-    /// Hashes that are computed only for their duration.
-    let padding: [BcryptHash]
     /// False if the result of the comparison must be ignored.
     let isKnownUser: Bool
 
@@ -38,7 +35,6 @@ struct HashWork: Sendable, Hashable {
         // crypt(3) stops at a zero byte, and would accept the text before it.
         let isWhole = !password.contains(0)
         let isSame = Self.matches(isWhole ? password : [0x20], self.hash)
-        for hash in self.padding { _ = Self.matches([0x20], hash) }
         return isSame && isWhole && self.isKnownUser
     }
 

@@ -27,6 +27,16 @@ import TidegateTestKit
         #expect(file.warnings[2].contains("cipher_suites: TLS_AES_128_GCM_SHA256 has no effect: "))
     }
 
+    @Test("A password whose hash costs more than 14 is named with its user")
+    func expensive() async throws {
+        let folder = try await WebFolder()
+        let end = "$" + String(repeating: "a", count: 53)
+        try folder.write("basic_auth_users: {ann: $2y$15\(end), bob: $2y$14\(end)}\n")
+        let warnings = folder.look().warnings
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.hasPrefix("basic_auth_users.ann: the bcrypt cost 15 takes ") == true)
+    }
+
     @Test("A private key that every user may read is named with its mode")
     func readableKey() async throws {
         let folder = try await WebFolder()

@@ -126,7 +126,9 @@ struct WebFile: Sendable {
         self.result = Result { () throws(ConfigurationError) in
             try Self.readPolicy(path, &files, &configuration)
         }
-        self.warnings = configuration.keysWithoutEffect + files.keyFiles.compactMap(SecretFile.warning(about:))
+        self.warnings =
+            configuration.keysWithoutEffect + configuration.expensiveUsers
+            + files.keyFiles.compactMap(SecretFile.warning(about:))
         self.contents = files.contents
         self.stamps = files.stamps
         self.moment = moment

@@ -187,4 +187,12 @@ extension WebConfiguration {
         }
         return sentences
     }
+
+    /// Users whose passwords take a processor for seconds, one sentence for each.
+    var expensiveUsers: [String] {
+        self.policy.users.filter { $0.value.cost > 14 }.sorted { $0.key < $1.key }.map { user, hash in
+            "basic_auth_users.\(user): the bcrypt cost \(hash.cost) takes a processor for seconds at each login; 10 to 14 "
+                + "is usual"
+        }
+    }
 }
