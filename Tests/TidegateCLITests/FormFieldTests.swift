@@ -152,7 +152,8 @@ struct FormFieldTests {
         try await self.withFolder { folder in
             try Data("contents".utf8).write(to: URL(fileURLWithPath: "\(folder)/a.txt"))
             let output = try await Program.run([
-                Self.tidegate, "fetch", "-q", "--har", "\(folder)/a.har", "-F", "k=v", "-F", "f=@\(folder)/a.txt",
+                Self.tidegate, "fetch", "-q", "--show-secrets", "--har", "\(folder)/a.har", "-F", "k=v", "-F",
+                "f=@\(folder)/a.txt",
                 server.url("/"),
             ])
             #expect(output.status == 0, "\(output)")

@@ -43,9 +43,9 @@ struct SidecarLimitsTests {
             return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)) / 100
         }
 
-        func submit(_ arguments: String...) async throws -> Program.Output {
+        func submit(_ arguments: String..., url: String = "http://127.0.0.1:9/") async throws -> Program.Output {
             try await Program.run(
-                [BuiltProduct.path(of: "tidegate"), "tasks", "submit", "http://127.0.0.1:9/", "--control.socket"]
+                [BuiltProduct.path(of: "tidegate"), "tasks", "submit", url, "--control.socket"]
                     + ["\(self.path)/sock"] + arguments)
         }
 
@@ -128,16 +128,89 @@ struct SidecarLimitsTests {
         #expect(!log.contains("outcome=failure"), "\(log)")
     }
 
-    @Test("A debug log has no secret of the configuration in it")
+    @Test("No secret of the configuration, a submission or a probe is in any output")
     func secrets() async throws {
-        let server = try LiveServer { .respond(text: $0.path) }
+        let server = try LiveServer { request in
+            request.path.hasPrefix("/away")
+                ? .respond(302, ["Location: http://u:hunter2@127.0.0.1:1/?x=hunter2"])
+                : .respond(200, ["Set-Cookie: sid=hunter2", "X-Vault-Token: hunter2"], text: "hunter2")
+        }
         defer { server.stop() }
-        let url = server.url("/x?token=hunter2")
-        let daemon = try await Daemon(
-            configuration: "tasks: [{name: a, url: \"\(url)\", every: 1s, headers: {X-Key: hunter2}}]\n")
-        #expect(await eventually { !server.requests.isEmpty })
-        let log = await daemon.stop().errors
-        #expect(log.contains("level=debug") && log.contains("name=a"), "\(log)")
-        #expect(!log.contains("hunter2"), "\(log)")
+        let url = "http://u:hunter2@127.0.0.1:\(server.port)"
+        let daemon = try await Daemon(configuration: Self.secretConfiguration(url))
+        let program = BuiltProduct.path(of: "tidegate")
+        let task = try await daemon.submit(
+            "-H", "X-Vault-Namespace: hunter2", "--data", "hunter2", "--key", "k",
+            url: "\(url)/h4Kd02LmQp93ZtYw7Rb1/p?token=hunter2")
+        #expect(task.status == 0, "\(task)")
+        func tasks(_ arguments: String...) async throws -> String {
+            let output = try await Program.run(
+                [program, "tasks"] + arguments + ["--control.socket", "\(daemon.path)/sock"])
+            return output.output + output.errors
+        }
+        _ = try await tasks("wait", "k")
+        let port = try #require(await eventualValue { daemon.port })
+        let target = "\(url)/away?q=hunter2".addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+        var outputs: [String: String] = [:]
+        for module in ["m", "o", "t", "w", "d", "i", "g"] {
+            let to = module == "t" ? "u:hunter2@127.0.0.1%3A\(server.port)" : target
+            outputs["probe \(module)"] = try await Program.expect([
+                "curl", "-s", "http://127.0.0.1:\(port)/probe?module=\(module)&target=\(to)&debug=true",
+            ])
+        }
+        for path in ["", "config", "metrics", "logs?target=\(target)"]
+            + ["status", "targets", "tasks", "probes", "connections"].map({ "api/v1/\($0)" })
+        {
+            outputs[path] = try await Program.expect(["curl", "-s", "http://127.0.0.1:\(port)/\(path)"])
+        }
+        outputs["events"] = try await Program.run([
+            "curl", "-s", "-m", "1", "http://127.0.0.1:\(port)/api/v1/events?since=0",
+        ]).output
+        outputs["curl"] = try await tasks("show", "k", "--as", "curl")
+        outputs["har"] = try await tasks("show", "k", "--as", "har")
+        outputs["show"] = try await tasks("show", "k") + tasks("list", "--json")
+        outputs["log"] = await daemon.stop().errors
+        for (name, text) in outputs {
+            #expect(text.count > 20, "\(name) has nothing in it")
+            #expect(!text.contains("hunter2") && !text.contains("aHVudGVyMg"), "\(name): \(text)")
+        }
+        for name in ["curl", "har", "log"] {
+            #expect(outputs[name]?.contains("h4Kd02LmQp93ZtYw7Rb1") == false, "\(name)")
+        }
+        #expect(outputs["probe m"]?.contains("<secret>") == true && outputs["config"]?.contains("<secret>") == true)
+    }
+
+    private static func secretConfiguration(_ url: String) -> String {
+        """
+        modules:
+          m:
+            prober: http
+            http:
+              method: POST
+              body: hunter2
+              headers: {X-Vault-Token: hunter2}
+              basic_auth: {username: u, password: hunter2}
+          o:
+            prober: http
+            http:
+              proxy_url: \(url)/
+              proxy_connect_header: {X-Auth: [hunter2]}
+              oauth2:
+                client_id: i
+                client_secret: hunter2
+                token_url: "\(url)/t?x=hunter2"
+                endpoint_params: {a: hunter2}
+          t: {prober: tcp, tcp: {query_response: [{send: hunter2}]}}
+          w: {prober: websocket, websocket: {headers: {Cookie: {secrets: [hunter2]}}}}
+          d: {prober: dns, dns: {query_name: a.test}}
+          i: {prober: icmp}
+          g: {prober: grpc, grpc: {metadata: {x-a: hunter2}}}
+        probes: [{name: p, module: m, target: "\(url)/away?q=hunter2", every: 1s}]
+        reachability: {targets: [{name: r, url: "\(url)/r?x=hunter2"}]}
+        remote_write: {url: "\(url)/w?x=hunter2", headers: {X-Scope-Token: hunter2}, interval: 1s}
+        tasks: [{name: a, url: "\(url)/x?token=hunter2", every: 1s, headers: {X-Key: hunter2}}]
+        transfers: {proxy: "http://u:hunter2@127.0.0.1:9", no_proxy: ["127.0.0.1"]}
+
+        """
     }
 }

@@ -211,10 +211,11 @@ package enum HTTPURLError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    // For a text with an @ only the part after the last one: the part before it may be a password.
+    // Of a text with an @ only the part after the last one, which may be a password, and no query.
     private static func shown(_ text: String) -> String {
-        guard let at = text.lastIndex(of: "@") else { return text }
+        let bare = text[(text.lastIndex(of: "@") ?? text.startIndex)...].prefix { $0 != "?" }
+        guard bare.first == "@" else { return String(bare) }
         let scheme = text.firstRange(of: "://").map { text[..<$0.upperBound] } ?? ""
-        return scheme + "…" + text[at...]
+        return scheme + "…" + bare
     }
 }

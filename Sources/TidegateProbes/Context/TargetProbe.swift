@@ -16,6 +16,16 @@ protocol TargetProbe: Sendable {
     var source: ProbeSource { get }
 }
 
+extension Target {
+    /// A host with a port; the error of a text that is neither quotes no password and no query of it.
+    init(probed text: String) throws {
+        guard Secrets.target(text) == text else {
+            throw TextError("\"\(Secrets.target(text))\" is not HOST:PORT")
+        }
+        try self.init(text)
+    }
+}
+
 extension TargetProbe {
     /// The kernel's choice.
     var source: ProbeSource { ProbeSource() }

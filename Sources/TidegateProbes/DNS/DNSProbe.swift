@@ -21,7 +21,8 @@ struct DNSProbe: TargetProbe {
         findings.declare(.lookupTime, .addressFamily, .addressHash)
         for phase in Phase.allCases { self.set(phase, .zero, &findings) }
         guard let target = try? Target(text) else {
-            throw ProbeProblem(reason: .invalidTarget, text: "\"\(text)\" is neither HOST nor HOST:PORT")
+            throw ProbeProblem(
+                reason: .invalidTarget, text: "\"\(Secrets.target(text))\" is neither HOST nor HOST:PORT")
         }
         let address = try await self.context.address(
             of: target, preferring: self.options.family, from: self.source, timing: .dnsDuration, &findings)

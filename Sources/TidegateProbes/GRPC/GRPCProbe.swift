@@ -38,13 +38,13 @@ struct GRPCProbe: TargetProbe {
     // MARK: The call
 
     /// `HOST`, `HOST:PORT`, or an http or https URL with them; the module decides about TLS, not the URL's scheme.
-    private static func target(of text: String) throws(TargetError) -> Target {
+    private static func target(of text: String) throws -> Target {
         let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) } ?? ""
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { !"/?#".contains($0) }
         // With another scheme the whole text is invalid; anything may follow the host, as in blackbox_exporter.
         guard !authority.hasSuffix(":") || !rest.dropFirst(authority.count).hasPrefix("//") else {
-            return try Target(text)
+            return try Target(probed: text)
         }
         return try Target(String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority))
     }

@@ -23,7 +23,8 @@ struct ICMPProbe: TargetProbe {
         findings.declare(.lookupTime, .addressFamily, .addressHash)
         // Echo requests have no port.
         guard let target = try? Target(text), target.port == nil else {
-            return findings.fail(.invalidTarget, .mine, "\"\(text)\" is neither a host name nor an address")
+            return findings.fail(
+                .invalidTarget, .mine, "\"\(Secrets.target(text))\" is neither a host name nor an address")
         }
         let address = try await self.context.address(
             of: target, preferring: self.options.family, from: self.source, timing: .icmpDuration, &findings)

@@ -170,7 +170,7 @@ struct TCPProbe: TargetProbe {
     func run(_ text: String, _ findings: inout ProbeFindings) async throws(ProbeProblem) {
         findings.declare(
             .failedDueToRegex, .failedDueToBytes, .lookupTime, .addressFamily, .addressHash)
-        let target = try ProbeProblem.catching(.invalidTarget) { try Target(text) }
+        let target = try ProbeProblem.catching(.invalidTarget) { try Target(probed: text) }
         guard let port = target.port else {
             throw ProbeProblem(reason: .invalidTarget, text: "\(text) names no port; give HOST:PORT")
         }

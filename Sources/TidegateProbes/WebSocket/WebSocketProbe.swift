@@ -30,7 +30,7 @@ struct WebSocketProbe: TargetProbe {
     private static func url(_ text: String) throws -> HTTPURL {
         let start = text.prefix(6).lowercased()
         guard start.hasPrefix("ws://") || start == "wss://", let colon = text.firstIndex(of: ":") else {
-            throw TextError("\"\(text)\" does not begin with ws:// or wss://")
+            throw TextError("\"\(Secrets.target(text))\" does not begin with ws:// or wss://")
         }
         let url = try HTTPURL((start == "wss://" ? "https" : "http") + text[colon...])
         guard url.userInfo == nil else { throw TextError("the URL has a user; the module's basic_auth is for that") }
