@@ -114,7 +114,7 @@ enum CurlOption {
     private static let known: Set<String> = ["-b", "--cookie"]
 
     // Options that tasks lack, because the daemon runs them with its own configuration.
-    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-x", "-Z", "-#", "-C", "-s", "-I", "-z"]
+    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-Z", "-#", "-C", "-s", "-I", "-z"]
 
     /// The error message for `arguments` that use an option of curl; nil if none do.
     static func message(for arguments: [String]) -> String? {

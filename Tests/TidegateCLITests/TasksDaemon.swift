@@ -21,7 +21,9 @@ final class TasksDaemon {
         try #require(isUp, "\(program.errorsSoFar)")
     }
 
-    func tasks(_ arguments: String...) async throws -> Program.Output {
+    func tasks(_ arguments: String...) async throws -> Program.Output { try await self.tasks(list: arguments) }
+
+    func tasks(list arguments: [String]) async throws -> Program.Output {
         try await Program.run(
             [BuiltProduct.path(of: "tidegate"), "tasks"] + arguments + ["--control.socket", self.socket])
     }

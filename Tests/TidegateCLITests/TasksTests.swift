@@ -85,6 +85,39 @@ struct TasksTests {
         #expect(output.status == 1 && output.errors.contains("no daemon is listening"), "\(output)")
     }
 
+    @Test("A task is conditional, compressed, has cookies and goes through a proxy if it says so, and only then")
+    func options() async throws {
+        let server = try LiveServer { request in
+            request.field("if-none-match") == nil
+                ? .respond(200, ["ETag: \"1\"", "Set-Cookie: sid=7"], text: "body") : .respond(304, ["ETag: \"1\""])
+        }
+        defer { server.stop() }
+        let daemon = TasksDaemon()
+        try await daemon.start()
+        func submit(_ url: String, _ arguments: String...) async throws -> LiveServerRequest {
+            let id = try TasksDaemon.id(try await daemon.tasks(list: ["submit", url] + arguments))
+            let end = try await daemon.tasks("wait", id)
+            #expect(end.status == 0, "\(end)")
+            return try #require(server.requests.last)
+        }
+        let file = daemon.file("config")
+        #expect(try await submit(server.url("/a"), "-o", file, "--conditional").field("if-none-match") == nil)
+        #expect(try await submit(server.url("/a"), "-o", file, "--conditional").field("if-none-match") == "\"1\"")
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "body")
+        #expect(try await submit(server.url("/a"), "-o", file).field("if-none-match") == nil)
+        #expect(try await submit(server.url("/b"), "--cookies").field("cookie") == nil)
+        #expect(try await submit(server.url("/b"), "--cookies").field("cookie") == "sid=7")
+        #expect(try await submit(server.url("/b")).field("cookie") == nil)
+        #expect(try await submit(server.url("/c")).field("accept-encoding") == nil)
+        #expect(try await submit(server.url("/c"), "--compressed").field("accept-encoding")?.contains("gzip") == true)
+        let proxied = try await submit("http://127.0.0.2:9/d", "--proxy", server.url())
+        #expect(proxied.path == "http://127.0.0.2:9/d")
+        let refused = try await daemon.tasks(
+            "submit", server.url(), "--cacert", "\(daemon.path)/none.pem", "--pin", "x")
+        #expect(refused.status == 2 && refused.errors.hasPrefix("tidegate: --pin: "), "\(refused)")
+        _ = await daemon.stop()
+    }
+
     @Test("What cannot be done ends with the right code and one sentence, and nothing is kept")
     func refusals() async throws {
         let daemon = TasksDaemon()

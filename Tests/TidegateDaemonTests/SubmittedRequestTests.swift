@@ -50,6 +50,25 @@ import TidegateCore
         #expect(self.refusal { ($0.key, $0.onDuplicate) = ("k", "replace") } == nil)
     }
 
+    @Test("Trust, proxy, coding and stores are those of the submission; a task without them has the daemon's")
+    func options() throws {
+        let plain = try TaskSubmission(url: "https://a.example/").request().options
+        #expect(plain.tls == nil && plain.proxy == nil && !plain.acceptsCompression)
+        #expect(plain.usesCookies == false && plain.usesValidators == false)
+        var submission = TaskSubmission(url: "https://a.example/")
+        let pin = "sha256//" + String(repeating: "A", count: 43) + "="
+        (submission.pins, submission.caFile, submission.proxy) = ([pin], "/ca.pem", "http://p:3128")
+        (submission.compressed, submission.cookies) = (true, true)
+        (submission.conditional, submission.output) = (true, "/tmp/x")
+        let options = try submission.request().options
+        #expect(options.tls?.pins == ["*": [pin]] && options.tls?.caFile == "/ca.pem")
+        #expect(options.proxy == ProxyPolicy("http://p:3128") && options.acceptsCompression)
+        #expect(options.usesCookies == true && options.usesValidators == true)
+        #expect(self.refusal { $0.conditional = true } == "\"conditional\" requires \"output\"")
+        #expect(self.refusal { $0.proxy = "ftp://p" }?.hasPrefix("\"proxy\": ") == true)
+        #expect(self.refusal { $0.pins = ["x"] }?.contains("x") == true)
+    }
+
     @Test("A policy of redirects is one of three")
     func redirects() throws {
         var submission = TaskSubmission(url: "http://a.example/x")

@@ -150,7 +150,8 @@ struct FetchPlan: Sendable {
             request.options.maxRedirects = options.http.maxRedirs
             request.options.usesHTTP2 = options.http.usesHTTP2
             request.options.createsDirectories = options.destination.createDirs
-            request.options.acceptsCompression = options.http.compressed
+            // The session has what this command was given.
+            (request.options.usesCookies, request.options.usesValidators) = (nil, nil)
             request.options.bytesPerSecondLimit = try options.network.bytesPerSecond()
             request.options.maxBodyBytes = try options.http.maxBodyBytes()
             request.options.credentials = options.http.user.map { user in

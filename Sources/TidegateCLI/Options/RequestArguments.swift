@@ -36,6 +36,9 @@ struct RequestArguments: ParsableArguments {
         completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestArguments.redirectPolicy)
     var redirects: RedirectPolicy?
 
+    @Flag(help: "Request a compressed response and decode it.")
+    var compressed = false
+
     @Flag(help: "Follow redirects of a public server to a loopback or link-local address.")
     var allowPrivateRedirects = false
 
@@ -73,6 +76,7 @@ struct RequestArguments: ParsableArguments {
         submission.bodyFile = self.uploadFile
         submission.sha256 = self.sha256
         submission.redirects = self.redirects?.rawValue
+        submission.compressed = self.compressed ? true : nil
         submission.allowPrivateRedirects = self.allowPrivateRedirects ? true : nil
         return submission
     }

@@ -42,9 +42,6 @@ struct HTTPOptions: ParsableArguments {
             """))
     var validators: String?
 
-    @Flag(help: "Request a compressed response and decode it.")
-    var compressed = false
-
     @Flag(name: .customLong("http2"), help: "Offer HTTP/2 to https servers.")
     var usesHTTP2 = false
 

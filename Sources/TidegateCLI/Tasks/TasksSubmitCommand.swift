@@ -56,6 +56,25 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             "requirement", "Requirement to wait for: routed, online, unmetered, interface:NAME or none (repeatable)."))
     var require: [String] = []
 
+    @Flag(help: "Keep the file of -o if the server says that it is still current (ETag, Last-Modified).")
+    var conditional = false
+
+    @Flag(help: "Send and keep cookies, which all tasks with this flag share.")
+    var cookies = false
+
+    @Option(help: .value("url", "Proxy to use, as SCHEME://[USER:PASSWORD@]HOST:PORT, instead of the daemon's."))
+    var proxy: String?
+
+    @Option(help: .value("file", "CA certificates (PEM) to verify servers against, read by the daemon."))
+    var cacert: String?
+
+    @Option(
+        name: .customLong("pin"),
+        help: .value(
+            "pin", "Key (sha256//BASE64) or SHA-256 fingerprint that a certificate of the chain must have (repeatable)."
+        ))
+    var pins: [String] = []
+
     @Flag(help: "Submit the task suspended.")
     var suspended = false
 
@@ -105,6 +124,10 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             if let directory = self.outputDir {
                 submission.output = try self.absolute("\(directory)/\(names[position])")
             }
+            submission.conditional = self.conditional ? true : nil
+            submission.cookies = self.cookies ? true : nil
+            (submission.proxy, submission.caFile) = (self.proxy, try self.cacert.map(self.absolute))
+            submission.pins = self.pins.isEmpty ? nil : self.pins
             submission.key = self.key
             submission.onDuplicate = self.onDuplicate?.rawValue
             submission.priority = self.priority
@@ -131,6 +154,11 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         // With an unset variable as the key, every submission would be the same task.
         if self.key == "" { throw ValidationError("--key: key is empty") }
         if self.onDuplicate != nil, self.key == nil { throw ValidationError("--on-duplicate requires --key") }
+        if self.conditional, self.output == nil, self.outputDir == nil {
+            throw ValidationError("--conditional requires -o or --output-dir")
+        }
+        _ = try self.proxy.map { try OptionParsing.naming("--proxy", Proxy($0)) }
+        for pin in self.pins { _ = try OptionParsing.naming("--pin", CertificatePin(pin)) }
         if let retry { try OptionParsing.checkRetries(retry) }
         _ = try OptionParsing.requirements(self.require)
     }

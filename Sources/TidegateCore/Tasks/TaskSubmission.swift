@@ -40,6 +40,18 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package var redirects: String?
     /// Whether a public server may redirect to a loopback or link-local address.
     package var allowPrivateRedirects: Bool?
+    /// True requests a compressed response and decodes it.
+    package var compressed: Bool?
+    /// True asks the server whether the response of an earlier run is still current, and keeps its file if it is.
+    package var conditional: Bool?
+    /// True sends and keeps cookies, which all tasks with it share.
+    package var cookies: Bool?
+    /// The URL of a proxy, in place of the daemon's.
+    package var proxy: String?
+    /// The pins in place of the daemon's; a certificate of the chain must have one.
+    package var pins: [String]?
+    /// A PEM file of the authorities that are trusted, by its absolute path, in place of the daemon's.
+    package var caFile: String?
 
     /// A submission of a GET that keeps nothing.
     package init(url: String) { self.url = url }
@@ -47,6 +59,7 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey, CaseIterable {
         case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
         case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256, redirects, allowPrivateRedirects
+        case compressed, conditional, cookies, proxy, pins, caFile
     }
 
     /// The members that the object may have.

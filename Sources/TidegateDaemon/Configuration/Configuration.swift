@@ -191,6 +191,7 @@ extension Configuration {
         configuration.redaction = self.events.redaction
         configuration.reportsRetryTokens = self.metrics.mode != .off
         configuration.recordsExchanges = true
+        configuration.cookies = CookieJar()
         return configuration
     }
 

@@ -196,6 +196,14 @@ enum ConfigurationSchema {
         .list("require", \.submission.require, .requirement).documented("Like transfers.gate.require, the default."),
         .section("retry", \.retry, Self.retry.map { $0.documented("") }).documented(
             "Like transfers.retry, the default."),
+        .value("compressed", \.submission.compressed, .boolean).documented(
+            "True requests a compressed response and decodes it; such a download cannot be resumed.",
+            default: "false"),
+        .value("conditional", \.submission.conditional, .boolean).documented(
+            "True keeps the file of download if the server says that it is still current (ETag, Last-Modified).",
+            default: "false"),
+        .value("cookies", \.submission.cookies, .boolean).documented(
+            "True sends and keeps cookies, which all tasks with this key share, in memory.", default: "false"),
         .value("sha256", \.submission.sha256, .digest).documented("The required SHA-256 digest of the response."),
     ]
 
@@ -336,6 +344,9 @@ enum ConfigurationSchema {
         list.refuseDuplicates(of: "download", in: tasks.map { $0.submission.output ?? "" })
         for (task, node) in zip(tasks.map(\.submission), list.node.elements) {
             if task.mode != nil, task.output == nil { list.add("\"mode\" requires \"download\"", at: node) }
+            if task.conditional == true, task.output == nil {
+                list.add("\"conditional\" requires \"download\"", at: node)
+            }
             guard task.bodyFile != nil else { continue }
             if let method = task.method, ["GET", "HEAD"].contains(method) {
                 list.add("\"body_file\" requires a method other than \(method)", at: node)

@@ -50,7 +50,8 @@ struct SessionControl: TaskControl {
 
     // A body could overwrite the journal, or the journal could be sent with its secrets.
     private func checkFiles(of submission: TaskSubmission, _ request: TaskRequest) throws(ControlRefusal) {
-        for (member, file) in [("output", submission.output), ("bodyFile", submission.bodyFile)] {
+        let files = [("output", submission.output), ("bodyFile", submission.bodyFile), ("caFile", submission.caFile)]
+        for (member, file) in files {
             guard let file else { continue }
             // Checked first, so that the answer does not tell members which files exist.
             guard request.allows(file) else {

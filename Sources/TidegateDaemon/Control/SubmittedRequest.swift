@@ -8,6 +8,7 @@ extension TaskSubmission {
     package func request() throws(TextError) -> TaskRequest {
         // With an unset variable as the key, every submission would be the same task.
         if self.key == "" { throw TextError("\"key\" is empty") }
+        if self.conditional == true, self.output == nil { throw TextError("\"conditional\" requires \"output\"") }
         try self.checkLengths()
         do {
             var request = try TaskRequest(
@@ -23,6 +24,11 @@ extension TaskSubmission {
             request.options.sha256 = try self.digest()
             request.options.redirects = try self.redirectPolicy()
             request.options.allowsPrivateRedirects = self.allowPrivateRedirects
+            request.options.acceptsCompression = self.compressed ?? false
+            request.options.usesValidators = self.conditional ?? false
+            request.options.usesCookies = self.cookies ?? false
+            request.options.proxy = try self.proxyPolicy()
+            request.options.tls = try self.trustPolicy()
             if let retries = self.retries { request.options.retry = try self.retryPolicy(retries) }
             return request
         } catch {
@@ -48,13 +54,15 @@ extension TaskSubmission {
             ("headers", self.headers?.reduce(0) { $0 + $1.utf8.count }, 65_536),
             // PATH_MAX minus the final NUL.
             ("output", self.output?.utf8.count, 4095), ("bodyFile", self.bodyFile?.utf8.count, 4095),
+            ("caFile", self.caFile?.utf8.count, 4095), ("proxy", self.proxy?.utf8.count, 8192),
+            ("pins", self.pins?.reduce(0) { $0 + $1.utf8.count }, 8192),
         ]
         for (member, count, maximum) in lengths {
             guard let count, count > maximum else { continue }
             throw TextError("\"\(member)\" is \(count) bytes long (maximum \(maximum))")
         }
-        for (member, text) in [("output", self.output), ("bodyFile", self.bodyFile)] where text?.contains("\0") == true
-        {
+        let files = [("output", self.output), ("bodyFile", self.bodyFile), ("caFile", self.caFile)]
+        for (member, text) in files where text?.contains("\0") == true {
             throw TextError("\"\(member)\" contains a NUL character")
         }
     }
@@ -80,6 +88,19 @@ extension TaskSubmission {
     private func digest() throws(TextError) -> ContentDigest? {
         guard let text = self.sha256 else { return nil }
         do { return try ContentDigest(parsing: text) } catch { throw TextError("\"sha256\": \(error)") }
+    }
+
+    private func proxyPolicy() throws(TextError) -> ProxyPolicy? {
+        guard let text = self.proxy else { return nil }
+        do { _ = try Proxy(text) } catch { throw TextError("\"proxy\": \(error)") }
+        return ProxyPolicy(text)
+    }
+
+    private func trustPolicy() throws -> ServerTrustPolicy? {
+        guard self.pins != nil || self.caFile != nil else { return nil }
+        let policy = ServerTrustPolicy(caFile: self.caFile, pins: self.pins.map { ["*": $0] } ?? [:])
+        try policy.validate()
+        return policy
     }
 
     private func gate() throws -> GatePolicy? {

@@ -75,6 +75,7 @@ package struct Daemon: Sendable {
         bus.attach(notes)
         var configuration = self.monitorConfiguration
         configuration.observer = bodies.observer
+        if journal != nil { configuration.session.validators = self.validators(logger) }
         let monitor: Monitor
         do {
             monitor = try Monitor(configuration, bus: bus, journal: journal?.tasks, time: time)
@@ -91,6 +92,16 @@ package struct Daemon: Sendable {
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
                 watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies))
+    }
+
+    // Without the store, conditional tasks request the whole response.
+    private func validators(_ logger: Logger) -> ValidatorStore? {
+        do {
+            return try ValidatorStore(directory: "\(self.settings.stateDirectory)/validators")
+        } catch {
+            logger.warning("conditional tasks request everything", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 
     /// Opens the journal.

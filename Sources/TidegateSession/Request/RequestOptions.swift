@@ -49,6 +49,11 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     /// Whether a server with a public address may redirect to this host, its links and metadata services; nil uses the
     /// session's, and the policy `free` allows it.
     public var allowsPrivateRedirects: Bool?
+    /// False sends no cookies of the session's jar, and keeps none; nil does what the session does.
+    public var usesCookies: Bool?
+    /// False requests the whole response whatever ``SessionConfiguration/validators`` has; true revalidates although an
+    /// observer of data misses the body that was stored; nil does what the session does.
+    public var usesValidators: Bool?
     /// How many bytes the response's body may have, decoded, including the held part of a resumed download; nil uses
     /// the session's.
     ///
@@ -62,7 +67,8 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case name, connectTimeout, idleTimeout, attemptTimeout, deadline, gate, retry, priority, usesHTTP2
         case acceptsCompression, user, password, bytesPerSecondLimit, maxRedirects, isMarkedIdempotent, resuming
-        case proxy, redirects, allowsPrivateRedirects, maxBodyBytes, traceParent, traceState, confinedTo
+        case proxy, redirects, allowsPrivateRedirects, usesCookies, usesValidators, maxBodyBytes, traceParent
+        case traceState, confinedTo
         case expiry = "expires"
         case digest = "sha256"
         case tls = "trust"

@@ -67,7 +67,8 @@ struct AttemptRequestFactory {
     private func withConditions(_ fields: [HTTPField], _ record: TaskRecord, _ tls: Indirect<TLSOptions>) -> [HTTPField]
     {
         // A data observer receives a body while it arrives, and a hook decides about a response before its body.
-        guard self.configuration.validators != nil, !self.delegate.observesData(record.task),
+        let isWanted = record.request.options.usesValidators ?? !self.delegate.observesData(record.task)
+        guard self.configuration.validators != nil, isWanted,
             self.delegate.hook(record.task, \.disposition) == nil
         else { return fields }
         let context = StoredRequest.Context(
@@ -119,7 +120,8 @@ struct AttemptRequestFactory {
             : own.filter { field in
                 field.name != .userAgent && !authorization.contains { field.name == $0.name }
             }
-        return self.withCookies(authorization.isEmpty ? fields : fields + authorization, of: record.hop)
+        let all = authorization.isEmpty ? fields : fields + authorization
+        return record.request.options.usesCookies == false ? all : self.withCookies(all, of: record.hop)
     }
 
     // The jar's cookies follow the request's own, in one field (RFC 6265 5.4).
@@ -132,7 +134,9 @@ struct AttemptRequestFactory {
 
     /// Keeps the cookies that a response sets, including those of a redirect or an error.
     func keepCookies(of end: AttemptEnd, _ record: TaskRecord) {
-        guard let jar = self.configuration.cookies, let head = end.outcome.head else { return }
+        guard record.request.options.usesCookies != false, let jar = self.configuration.cookies,
+            let head = end.outcome.head
+        else { return }
         jar.take(head.fields("Set-Cookie"), from: record.hop.url, at: self.wallTime)
     }
 
