@@ -45,6 +45,20 @@ private typealias Status = TidegateCLI.ExitStatus
                 "0199a3c2-aab  backup       30 s  waiting       in 2 min 5 s  the server   could not connect",
                 "0199b000      http://a/x   2 d   running 43 %  -             -            -",
             ])
+        let runs = try (1...3).map { number in
+            try self.task { task in
+                (task.id, task.name, task.outcome) = (
+                    "0199b00\(number)-aabb-7000", "sync", number == 2 ? "failure" : "success"
+                )
+                task.created = "2023-11-14T22:13:1\(number).000Z"
+            }
+        }
+        let rows = TaskText.list(runs + [running], self.plain, at: self.now).dropFirst().map { $0.prefix(34) }
+        #expect(
+            rows == [
+                "0199b002  sync         8 s  failed", "0199b003  sync (2)     7 s  done  ",
+                "0199b000  http://a/x   2 d  runnin",
+            ])
         #expect(TaskText.list([], self.plain, at: self.now) == ["no tasks"])
     }
 

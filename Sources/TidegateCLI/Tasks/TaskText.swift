@@ -35,14 +35,30 @@ enum TaskText {
         guard !tasks.isEmpty else { return ["no tasks"] }
         var table = Table(head: ["ID", "KEY OR NAME", "AGE", "STATE", "NEXT RUN", "WHOSE", "REASON"])
         let ids = TaskReference.shortIDs(of: tasks.map(\.id))
-        for task in tasks {
+        for (task, count) in self.grouped(tasks) {
             table.add(
-                .init(ids[task.id] ?? task.id), .init(self.name(task)),
+                .init(ids[task.id] ?? task.id), .init(self.name(task) + (count > 1 ? " (\(count))" : "")),
                 .init(self.age(since: task.created, at: now) ?? "-"), .init(self.state(task), State(task)?.color),
                 .init(self.nextRun(task, at: now) ?? "-"), .init(self.party(task) ?? "-"),
                 .init(self.reason(task) ?? "-"))
         }
         return table.lines(style)
+    }
+
+    // Finished tasks of one name that ended alike are one row, that of the newest, with their number.
+    private static func grouped(_ tasks: [TaskDocument]) -> [(TaskDocument, Int)] {
+        var rows: [(task: TaskDocument, count: Int)] = []
+        var known: [[String?]: Int] = [:]
+        for task in tasks.reversed() {
+            let likeness = [self.name(task), self.state(task), self.party(task), self.reason(task)]
+            if task.outcome != nil, let row = known[likeness] {
+                rows[row].count += 1
+            } else {
+                if task.outcome != nil { known[likeness] = rows.count }
+                rows.append((task, 1))
+            }
+        }
+        return rows.reversed()
     }
 
     static func details(_ task: TaskDocument, _ style: TextStyle, at now: WallTime) -> [String] {
