@@ -20,22 +20,25 @@ enum FetchText {
         }
     }
 
-    /// The last line of a transfer; `kept` is the size that an interrupted download left for another run.
-    static func summary(_ result: TaskResult, label: String, kept: Int64? = nil) -> String {
+    /// The last line of a transfer; `kept` is the size that an interrupted download left for another run, and `whole`
+    /// that of the response with the bytes that an earlier run had left.
+    static func summary(_ result: TaskResult, label: String, kept: Int64? = nil, whole: Int64? = nil) -> String {
         switch result.outcome {
-        case .success: return "\(label): \(result.isRevalidated ? "not modified" : self.success(result))"
+        case .success: return "\(label): \(result.isRevalidated ? "not modified" : self.success(result, whole))"
         case .cancelled: return "\(label): cancelled\(self.remainder(result, kept))"
         case .failure: return "\(label): \(self.failure(result))"
         }
     }
 
     // The duration excludes the time in the queue, and the rate excludes all waits.
-    private static func success(_ result: TaskResult) -> String {
+    private static func success(_ result: TaskResult, _ whole: Int64?) -> String {
         let duration = max(.zero, result.duration - (result.held[.concurrency] ?? .zero))
         let seconds = (result.activeTime ?? duration).inSeconds
         let rate = seconds > 0.001 ? ", \(ByteText(Int64(Double(result.bytes + result.sentBytes) / seconds)))/s" : ""
         let held = result.held[.path].map { $0 > .zero ? ", \($0.shortText) of it without a path" : "" } ?? ""
-        return "done: \(result.volume) in \(duration.shortText)\(held)\(rate)"
+        let isResumed = result.kind == .download && result.wireBytes == result.bytes && result.bytes < whole ?? 0
+        let volume = isResumed ? "\(ByteText(whole ?? 0)), \(ByteText(result.bytes)) of it now," : result.volume
+        return "done: \(volume) in \(duration.shortText)\(held)\(rate)"
     }
 
     private static func remainder(_ result: TaskResult, _ kept: Int64?) -> String {
