@@ -49,7 +49,7 @@ import Tidegate
         if case .array(let forms) = schema["anyOf"] { return forms.contains { self.accepts($0, node) } }
         if case .array(let texts) = schema["enum"] {
             guard case .scalar(let text) = node.content else { return false }
-            return texts.contains(.string(text))
+            return texts.contains(.string(text)) || texts.contains(.bool(text == "true"))
         }
         switch (schema["type"], node.content) {
         case (nil, _), (.string("null"), .null), (.array, .scalar): return true

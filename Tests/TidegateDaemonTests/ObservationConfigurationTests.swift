@@ -64,8 +64,7 @@ import TidegateCore
         ("{receive_buffer: 1k}", "receive_buffer: 1k is below the minimum of 4.0 KiB"),
         ("{receive_buffer: 2G}", "receive_buffer: 2G is above the maximum of 1.0 GiB"),
         ("{receive_buffer: much}", "receive_buffer: \"much\" is not a size (such as 500, 64k, 2M or 1G)"),
-        ("{udp: true}", "udp: not available in this version"),
-        ("{udp: false}", "udp: not available in this version"),
+        ("{udp: true}", "udp: UDP is not observed"),
         ("{connection: true}", "connection: unknown key (did you mean \"connections\"?)"),
     ]
 

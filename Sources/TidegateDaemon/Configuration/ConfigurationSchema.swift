@@ -311,7 +311,9 @@ enum ConfigurationSchema {
             default: "50000"),
         .value("receive_buffer", \.receiveBufferBytes, ValueParser<Int>.size(in: 4096...1 << 30)).documented(
             "For the kernel's messages; without CAP_NET_ADMIN net.core.rmem_max is the limit.", default: "8MiB"),
-        .notAvailable("udp"),
+        // Only false: nothing observes UDP.
+        .value("udp", .off(or: "UDP is not observed")) { _, _ in }.documented(
+            "Only false is supported.", default: "false"),
     ]
 
     private static func checkMetrics(_ metrics: Configuration.Metrics, _ section: inout SectionCheck) {

@@ -151,8 +151,13 @@ extension ValueParser<RegularExpression?> {
 
 extension ValueParser<Bool> {
     /// A feature that WebSocket connections lack, so it can only be switched off.
-    static let off = ValueParser { node throws(TextError) in
-        guard try !ValueParser.boolean.parse(node) else { throw TextError("WebSocket connections do not support this") }
-        return false
+    static let off = ValueParser.off(or: "WebSocket connections do not support this")
+
+    /// False only; true is refused as `problem`.
+    static func off(or problem: String) -> ValueParser {
+        ValueParser { node throws(TextError) in
+            guard try !ValueParser.boolean.parse(node) else { throw TextError(problem) }
+            return false
+        }.described(by: .init("enum", [false]))
     }
 }
