@@ -1,5 +1,6 @@
 import Testing
 import Tidegate
+@testable import TidegateServer
 @testable import TidegateCore
 
 @testable import TidegateCLI
@@ -36,6 +37,18 @@ import Tidegate
                                        fe80::1/64
                 """)
         #expect(StatusText.lines(status, .plain).allSatisfy { $0.count <= 80 })
+    }
+
+    @Test("How a sidecar observes connections is the last line")
+    func observation() {
+        let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [Samples.up])
+        func last(_ mode: String, _ reason: String?) -> String? {
+            StatusText.lines(status, .plain, DaemonReport.Observation(mode: mode, reason: reason)).last
+        }
+        #expect(last("event", nil) == "The sidecar observes connections by messages and lists.")
+        #expect(
+            last("poll", "the kernel refuses it")
+                == "The sidecar observes connections by lists only: the kernel refuses it.")
     }
 
     @Test("A network without a path names what is missing")

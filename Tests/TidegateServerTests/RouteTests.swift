@@ -185,7 +185,12 @@ import TidegateTestKit
         self.fixture.view.change { $0.tasks = [info] }
         let status = try await self.fixture.respond("GET", "/api/v1/status")
         #expect(status.headers[.contentType] == "application/json; charset=utf-8")
-        #expect(status.text == "\(EveryEvent.status.json.adding(.init("diagnosis", .null)))\n")
+        #expect(
+            status.text
+                == "\(EveryEvent.status.json.adding(.init("diagnosis", .null)))\n"
+                .replacing(
+                    "\"diagnosis\":null}",
+                    with: "\"diagnosis\":null,\"observation\":{\"mode\":\"off\",\"reason\":null}}"))
         let tasks = try await self.fixture.respond("GET", "/api/v1/tasks").text
         #expect(tasks == "{\"schema\":1,\"tasks\":[\(info.json)],\"next\":null,\"total\":1}\n")
         let task = try await self.fixture.respond("GET", "/api/v1/tasks/\(info.id)")

@@ -1,12 +1,14 @@
 internal import ArgumentParser
 internal import Tidegate
+internal import TidegateServer
 
 /// `tidegate status`: the current state of the network.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show links, addresses and routes, and what is reachable.",
         discussion: """
-            Reads the kernel directly; needs no daemon and no privileges.
+            Reads the kernel directly; needs no daemon and no privileges. A daemon of the same user or of root says how it \
+            observes the connections of other programs.
 
             Examples:
               tidegate status
@@ -18,6 +20,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     @OptionGroup var targets: TargetOptions
     @OptionGroup var family: FamilyOptions
+    @OptionGroup var socket: SocketOptions
 
     @Flag(help: "Print one JSON object.")
     var json = false
@@ -31,11 +34,13 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let terminal = Terminal()
+        let client = self.socket.client(timeout: DaemonKnowledge.limit)
+        async let daemon = self.quiet ? nil : DaemonKnowledge.ask(client, time: SystemClock()).report?.observation
         let status = await OneShotMonitor.status(targets: try self.targets.targets()).only(self.family.family)
         if self.json {
-            terminal.print(status.json.description)
+            terminal.print(status.json.adding(.init("observation", await daemon?.json ?? .null)).description)
         } else if !self.quiet {
-            for line in StatusText.lines(status, terminal.outputStyle) { terminal.print(line) }
+            for line in StatusText.lines(status, terminal.outputStyle, await daemon) { terminal.print(line) }
         }
         if status.global.level == .unknown, let error = OneShotMonitor.netlinkError() {
             terminal.printError("tidegate: \(error)")

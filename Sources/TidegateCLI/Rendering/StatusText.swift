@@ -1,13 +1,16 @@
 internal import Tidegate
+internal import TidegateServer
 
 /// The text of `status`.
 enum StatusText {
     /// The lines of a status.
-    static func lines(_ status: ReachabilityStatus, _ style: TextStyle) -> [String] {
+    static func lines(
+        _ status: ReachabilityStatus, _ style: TextStyle, _ observation: DaemonReport.Observation? = nil
+    ) -> [String] {
         var blocks = [self.verdicts(status).lines(style)]
         if !status.targets.isEmpty { blocks.append(self.targets(status).lines(style)) }
         if !status.links.isEmpty { blocks.append(self.links(status).lines(style)) }
-        let notes = self.notes(status)
+        let notes = self.notes(status) + [observation?.sentence].compactMap(\.self)
         if !notes.isEmpty { blocks.append(notes) }
         return Array(blocks.joined(separator: [""]))
     }
@@ -160,4 +163,15 @@ enum ChangeText {
 
     /// The time of day in UTC, to the millisecond: `23:14:22.123Z`.
     static func clock(_ time: WallTime) -> String { String(time.description.drop { $0 != "T" }.dropFirst()) }
+}
+
+extension DaemonReport.Observation {
+    /// The member `observation` of `status --json`.
+    var json: JSONValue { ["mode": .string(self.mode), "reason": .optional(self.reason)] }
+
+    /// One sentence for `status`.
+    fileprivate var sentence: String {
+        let how = ObservationMode.allCases.first { $0.label == self.mode }?.description ?? self.mode
+        return "The sidecar observes connections by \(how)\(self.reason.map { ": \($0)" } ?? "")."
+    }
 }

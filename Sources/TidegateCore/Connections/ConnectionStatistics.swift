@@ -100,6 +100,8 @@ package struct ConnectionStatistics: Sendable, Hashable {
 
     /// How connections are observed.
     package var mode: ObservationMode = .off
+    /// Why the mode is reduced, in one clause; nil in the best mode, and while nothing is observed by choice.
+    package var reason: String?
     /// Counts for each direction.
     package var traffic: [ConnectionDirection: Traffic] = [:]
     /// Outcomes of outgoing connects.
@@ -164,4 +166,9 @@ package struct TCPCounters: Sendable, Hashable {
 
     /// All zero.
     package init() {}
+}
+
+extension ConnectionStatistics {
+    /// The member `observation` of a status: how connections are observed, and why no better.
+    package var observation: JSONValue { ["mode": .string(self.mode.label), "reason": .optional(self.reason)] }
 }

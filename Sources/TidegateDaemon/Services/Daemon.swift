@@ -325,6 +325,10 @@ package struct Daemon: Sendable {
             report: { [names = self.monitorConfiguration.targetNames] in
                 TargetsDocument.json(monitor.status, names: names)
                     .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
+                    .adding(
+                        .init(
+                            "observation",
+                            (monitor.connectionObservation?.statistics ?? ConnectionStatistics()).observation))
             },
             connections: { [connections = monitor.connections] in await connections.report() })
         return DaemonService { try await server.runUntilShutdown(socket: socket, dependencies.logger) }

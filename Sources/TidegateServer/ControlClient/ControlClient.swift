@@ -362,8 +362,17 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
         package var since: String?
     }
 
+    /// How the connections of other programs are observed.
+    package struct Observation: Sendable, Hashable, Decodable {
+        /// The mode, as in the metric `tidegate_observation_mode`.
+        package var mode: String
+        /// Why it is reduced; nil in the best mode.
+        package var reason: String?
+    }
+
     /// The configured targets.
     package var targets: [Target]
     /// Nil before the first diagnosis.
     package var diagnosis: Diagnosis?
+    package var observation: Observation?
 }

@@ -56,7 +56,10 @@ struct StatusRoutes: Sendable {
 
     func status() -> Response {
         let view = self.dependencies.view
-        return .json(view.status.json.adding(.init("diagnosis", view.diagnosis?.json ?? .null)))
+        let connections = view.connectionObservation?.statistics ?? ConnectionStatistics()
+        return .json(
+            view.status.json.adding(.init("diagnosis", view.diagnosis?.json ?? .null))
+                .adding(.init("observation", connections.observation)))
     }
 
     func targets() -> Response {
