@@ -231,6 +231,7 @@ extension CertificateError {
         case .wrongName:
             "Use a name that the certificate is for, or give \(target) a certificate for \(target.shownHost)."
         case .revoked: "Give \(target) a new certificate."
+        case .noStatus: "Enable OCSP stapling on \(target), or do not require it here."
         case .other: "Look at the certificate: openssl s_client -connect \(target.host):\(target.port ?? 443)."
         }
     }

@@ -160,6 +160,10 @@ package enum BodySink: Sendable {
 package struct TLSOptions: Sendable, Hashable {
     /// A PEM file of authorities that replaces the system's; nil uses the system's.
     package var caFile: String?
+    /// A PEM file with a list of revoked certificates of every authority of the chain; nil checks none.
+    package var crlFile: String?
+    /// Whether the server must staple an OCSP response about its certificate (RFC 6066 8).
+    package var requiresStatus = false
     /// Whether to accept any certificate for any name.
     package var isInsecure: Bool
     /// Whether the certificate must match the host's name.

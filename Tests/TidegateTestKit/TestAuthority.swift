@@ -77,6 +77,32 @@ package final class TestAuthority: Sendable {
         return self.identity(id)
     }
 
+    /// Writes a list of what was revoked so far, which expires after so many days; returns its file.
+    package func revocationList(revoking identity: Identity? = nil, days: Int = 2) async throws -> String {
+        let file = self.folder.appendingPathComponent("\(UUID().uuidString).crl").path
+        let revoke = identity.map {
+            "openssl ca -config ca.cnf -cert ca.pem -keyfile ca.key -revoke '\($0.certificate)';"
+        }
+        let end = days > 0 ? "-crldays \(days)" : "-crl_lastupdate 240101000000Z -crl_nextupdate 240102000000Z"
+        try await self.shell(
+            """
+            \(revoke ?? "") echo 01 > crlnumber
+            openssl ca -config ca.cnf -cert ca.pem -keyfile ca.key -gencrl \(end) -out '\(file)'
+            """)
+        return file
+    }
+
+    /// Writes the OCSP response about a certificate that its server can staple; returns its file.
+    package func status(of identity: Identity) async throws -> String {
+        let file = self.folder.appendingPathComponent("\(UUID().uuidString).ocsp").path
+        try await self.shell(
+            """
+            openssl ocsp -index index.txt -rsigner ca.pem -rkey ca.key -CA ca.pem -issuer ca.pem \
+              -cert '\(identity.certificate)' -ndays 1 -respout '\(file)' > /dev/null
+            """)
+        return file
+    }
+
     /// Signs an authority between this one and others.
     package func intermediate() async throws -> Identity {
         try await self.issue(

@@ -66,6 +66,73 @@ struct TLSTests {
         }
     }
 
+    @Test("A revoked certificate is the server's failure; a list that is missing or too old is this host's")
+    func revocationList() async throws {
+        let authority = try await TestAuthority()
+        let identity = try await authority.sign(["localhost"])
+        let server = try await TestTLSServer(identity)
+        let (good, old) = (try await authority.revocationList(), try await authority.revocationList(days: 0))
+        let bad = try await authority.revocationList(revoking: identity)
+        let between = try await authority.intermediate()
+        let farther = try await TestTLSServer(
+            try await authority.sign("localhost", by: between), arguments: ["-cert_chain", between.certificate])
+        let recorder = try AttemptRecorder()
+        var number: UInt64 = 0
+        func outcome(_ file: String, of server: TestTLSServer) throws -> AttemptOutcome {
+            number += 1
+            var request = try AttemptRequest(number, "https://localhost:\(server.port)/")
+            request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
+            request.tls = TLSOptions(caFile: authority.certificate)
+            request.tls.crlFile = file
+            return try recorder.run(request)
+        }
+        #expect(try outcome(good, of: server).failure == nil)
+        let revoked = try outcome(bad, of: server)
+        #expect(revoked.failure == .tlsFailed && revoked.certificateError == .revoked && !revoked.reachedWire)
+        #expect(revoked.text == "the certificate was revoked by its issuer")
+        for (file, server, problem) in [
+            (old, server, "its list has expired"), (good, farther, "it has no list of an issuer of this certificate"),
+            (identity.certificate, server, "it has no list in PEM form"),
+            ("/nosuch.crl", server, "No such file or directory"),
+        ] {
+            let refused = try outcome(file, of: server)
+            #expect(refused.failure == .fileError && refused.curlFailureClass == .local && !refused.reachedWire)
+            #expect(refused.text == "the file of revoked certificates \(file) cannot be used: \(problem)")
+        }
+    }
+
+    @Test("A stapled OCSP response is required where it is asked for, and one about a revoked certificate refuses it")
+    func stapling() async throws {
+        let authority = try await TestAuthority()
+        let identity = try await authority.sign(["localhost"])
+        func server(_ arguments: String...) async throws -> TestTLSServer {
+            try await TestTLSServer(identity, arguments: ["-cert_chain", authority.certificate] + arguments)
+        }
+        let good = try await server("-status_file", try await authority.status(of: identity))
+        _ = try await authority.revocationList(revoking: identity)
+        let (bad, silent) = (
+            try await server("-status_file", try await authority.status(of: identity)), try await server()
+        )
+        let recorder = try AttemptRecorder()
+        var number: UInt64 = 0
+        func outcome(_ server: TestTLSServer, isRequired: Bool = true) throws -> AttemptOutcome {
+            number += 1
+            var request = try AttemptRequest(number, "https://localhost:\(server.port)/")
+            request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
+            request.tls = TLSOptions(caFile: authority.certificate)
+            request.tls.requiresStatus = isRequired
+            return try recorder.run(request)
+        }
+        #expect(try outcome(good).failure == nil)
+        #expect(try outcome(silent, isRequired: false).failure == nil)
+        let revoked = try outcome(bad)
+        #expect(revoked.failure == .tlsFailed && revoked.certificateError == .revoked && !revoked.reachedWire)
+        let missing = try outcome(silent)
+        #expect(missing.failure == .tlsFailed && missing.certificateError == .noStatus && !missing.reachedWire)
+        #expect(
+            missing.text == "the server sent no OCSP response with its certificate, and this host requires one")
+    }
+
     @Test("A pipe as the file of authorities is refused, and not waited for")
     func pipe() throws {
         let folder = try Folder()

@@ -18,11 +18,18 @@ struct TrustOptions: ParsableArguments {
     @Option(help: .value("file", "Its key (PEM), if it is in another file."))
     var key: String?
 
+    @Option(help: .value("file", "Revoked certificates (PEM): a list of every authority of the chain."))
+    var crlfile: String?
+
+    @Flag(help: "Require an OCSP response that the server sends with its certificate (stapling).")
+    var certStatus = false
+
     @Flag(help: "Do not verify server certificates.")
     var insecure = false
 
     func validate() throws {
         try OptionParsing.exclude(("--cacert", self.authority.cacert != nil), ("--insecure", self.insecure))
+        try OptionParsing.exclude(("--crlfile", self.crlfile != nil), ("--insecure", self.insecure))
         if self.key != nil, self.cert == nil { throw ValidationError("--key requires --cert") }
         for pin in self.pins { _ = try OptionParsing.naming("--pin", CertificatePin(pin)) }
     }
@@ -32,7 +39,7 @@ struct TrustOptions: ParsableArguments {
     /// - Throws: a usage error that names the option and the file.
     func check() throws {
         try self.authority.check()
-        for (option, file) in [("--cert", self.cert), ("--key", self.key)] {
+        for (option, file) in [("--crlfile", self.crlfile), ("--cert", self.cert), ("--key", self.key)] {
             guard let file else { continue }
             _ = try OptionParsing.naming(option, PipedFile.text(of: file, atMost: TrustOptions.maxBytes))
         }
@@ -45,9 +52,12 @@ struct TrustOptions: ParsableArguments {
 
     /// How transfers verify servers; call ``check()`` first.
     var policy: ServerTrustPolicy {
-        ServerTrustPolicy(
+        var policy = ServerTrustPolicy(
             caFile: self.authority.caFile, pins: self.pins.isEmpty ? [:] : ["*": self.pins], isInsecure: self.insecure,
             clientCertificate: self.cert.map(PipedFile.known), clientKey: self.key.map(PipedFile.known))
+        policy.crlFile = self.crlfile.map(PipedFile.known)
+        policy.requiresCertificateStatus = self.certStatus
+        return policy
     }
 }
 

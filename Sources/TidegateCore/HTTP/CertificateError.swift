@@ -12,6 +12,8 @@ package enum CertificateError: Sendable, Hashable {
     case wrongName
     /// Its issuer revoked it.
     case revoked
+    /// The server stapled no OCSP response, which this host requires.
+    case noStatus
     /// Something else, as OpenSSL describes it.
     case other(String)
 
@@ -32,6 +34,17 @@ package enum CertificateError: Sendable, Hashable {
         }
     }
 
+    /// The error behind a stapled OCSP response; `text` comes from libcurl.
+    package init(status text: String) {
+        let text = text.hasSuffix(".") ? String(text.dropLast()) : text
+        self =
+            if text.contains("revocation reason") { .revoked } else if text.contains("No OCSP response") {
+                .noStatus
+            } else {
+                .other("the OCSP response of the server cannot be used: \(text)")
+            }
+    }
+
     /// What is wrong, in a clause that names the fields of the certificate it follows from.
     package func description(of certificate: CertificateSummary?, host: String? = nil) -> String {
         switch self {
@@ -48,6 +61,7 @@ package enum CertificateError: Sendable, Hashable {
             let list = names.isEmpty ? "other names" : names.prefix(4).joined(separator: ", ")
             return "the certificate is for \(list)" + (host.map { " and not for \($0)" } ?? "")
         case .revoked: return "the certificate was revoked by its issuer"
+        case .noStatus: return "the server sent no OCSP response with its certificate, and this host requires one"
         case .other(let text): return text
         }
     }
@@ -67,6 +81,7 @@ package enum CertificateError: Sendable, Hashable {
         case .unknownIssuer: "certificateUnknownIssuer"
         case .wrongName: "certificateWrongName"
         case .revoked: "certificateRevoked"
+        case .noStatus: "certificateStatusMissing"
         case .other: "certificateRefused"
         }
     }

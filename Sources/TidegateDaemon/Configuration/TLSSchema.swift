@@ -7,6 +7,10 @@ enum TLSSchema {
     private static let own: [Field<ServerTrustPolicy>] = [
         .value("ca_file", \.caFile, .absolutePath).documented(
             "A PEM file of authorities that are trusted instead of the system's."),
+        .value("crl_file", \.crlFile, .absolutePath).documented(
+            "A PEM file with a list of revoked certificates of every authority of a chain; null checks none."),
+        .value("cert_status", \.requiresCertificateStatus, .boolean).documented(
+            "True requires servers to send an OCSP response with their certificate (stapling).", default: "false"),
         .value("cert_file", \.clientCertificate, .absolutePath).documented(
             "A PEM file with the client certificate for servers that request one."),
         .value("key_file", \.clientKey, .absolutePath).documented(

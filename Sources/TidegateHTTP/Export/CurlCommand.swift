@@ -42,6 +42,8 @@ public struct CurlCommand: Sendable, Hashable {
         self.arguments.append(request.options.usesHTTP2 ? "--http2" : "--http1.1")
         if let tls = request.options.tls {
             if let file = tls.caFile { self.arguments += ["--cacert", file] }
+            if let file = tls.crlFile { self.arguments += ["--crlfile", file] }
+            if tls.requiresCertificateStatus { self.arguments.append("--cert-status") }
             if tls.isInsecure { self.arguments.append("--insecure") }
         }
         if request.options.maxRedirects > 0 {

@@ -8,6 +8,13 @@ internal import TidegateTransfer
 public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// A file of certificate authorities in PEM form, trusted instead of the system's; nil trusts the system's.
     public var caFile: String?
+    /// A file in PEM form with a list of revoked certificates of every authority of a server's chain (RFC 5280 5); nil
+    /// checks no list.
+    ///
+    /// A revoked certificate fails as `tlsFailed`; a missing or expired list fails as `fileError`.
+    public var crlFile: String?
+    /// True requires the server to send an OCSP response with its certificate (RFC 6066 8), and to have no revoked one.
+    public var requiresCertificateStatus = false
     /// The accepted certificates or public keys by host, with `*` for all other hosts; a host must present one of them.
     ///
     /// Hosts without an entry may present any.
@@ -53,6 +60,9 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.caFile = try values.decodeIfPresent(String.self, forKey: .caFile)
+        self.crlFile = try values.decodeIfPresent(String.self, forKey: .crlFile)
+        self.requiresCertificateStatus =
+            try values.decodeIfPresent(Bool.self, forKey: .requiresCertificateStatus) ?? false
         self.pins = try values.decodeIfPresent([String: [String]].self, forKey: .pins) ?? [:]
         self.isInsecure = try values.decodeIfPresent(Bool.self, forKey: .isInsecure) ?? false
         self.validatesHostName = try values.decodeIfPresent(Bool.self, forKey: .validatesHostName) ?? true
@@ -78,7 +88,13 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     /// The settings of every attempt without a hook; nil if they depend on the host or on the origin.
     var hostless: TLSOptions? {
         guard self.hosts.isEmpty, self.pins.isEmpty, self.clientCertificate == nil else { return nil }
-        return TLSOptions(caFile: self.caFile, isInsecure: self.isInsecure)
+        return self.withRevocation(TLSOptions(caFile: self.caFile, isInsecure: self.isInsecure))
+    }
+
+    private func withRevocation(_ options: TLSOptions) -> TLSOptions {
+        var options = options
+        (options.crlFile, options.requiresStatus) = (self.crlFile, self.requiresCertificateStatus)
+        return options
     }
 
     /// Why a URL cannot be requested; nil if it can.
@@ -96,10 +112,12 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
     private func own(for url: HTTPURL, showsCertificate: Bool, _ evaluator: TrustEvaluator?) -> TLSOptions {
         let named = self.pins.isEmpty ? nil : Self.value(of: url.target.host, in: self.pins) ?? self.pins["*"]
         let pins = (named ?? []).compactMap { try? CertificatePin($0) }
-        return TLSOptions(
-            caFile: self.caFile, isInsecure: self.isInsecure, verifiesName: self.validatesHostName || pins.isEmpty,
-            pins: pins, clientCertificate: showsCertificate ? self.clientCertificate : nil,
-            clientKey: showsCertificate ? self.clientKey : nil, evaluator: evaluator)
+        return self.withRevocation(
+            TLSOptions(
+                caFile: self.caFile, isInsecure: self.isInsecure,
+                verifiesName: self.validatesHostName || pins.isEmpty, pins: pins,
+                clientCertificate: showsCertificate ? self.clientCertificate : nil,
+                clientKey: showsCertificate ? self.clientKey : nil, evaluator: evaluator))
     }
 
     /// The value for a host, whose name is in lower case and encoded; keys may be written in any form.
@@ -145,11 +163,14 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
 
     private func validateOwn() throws(ConfigurationValueError) {
         for (file, name) in [
-            (self.caFile, "tls.caFile"), (self.clientCertificate, "tls.clientCertificate"),
+            (self.caFile, "tls.caFile"), (self.crlFile, "tls.crlFile"),
+            (self.clientCertificate, "tls.clientCertificate"),
             (self.clientKey, "tls.clientKey"),
         ] {
             try ConfigurationValueError.check(file != "", name, "the file has no name")
         }
+        try ConfigurationValueError.check(
+            self.crlFile == nil || !self.isInsecure, "tls.crlFile", "without verification no list is checked")
         try ConfigurationValueError.check(
             self.clientKey == nil || self.clientCertificate != nil, "tls.clientKey",
             "a client key needs its certificate")

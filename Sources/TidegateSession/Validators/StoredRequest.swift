@@ -69,7 +69,7 @@ struct StoredRequest: Sendable {
     private static func trust(_ tls: TLSOptions) -> [String] {
         [
             tls.caFile ?? "", "\(tls.isInsecure)", "\(tls.verifiesName)", tls.clientCertificate ?? "",
-            tls.clientKey ?? "",
+            tls.clientKey ?? "", tls.crlFile ?? "", "\(tls.requiresStatus)",
         ] + tls.pins.map { "\($0.kind) \($0.digest)" }.sorted()
     }
 

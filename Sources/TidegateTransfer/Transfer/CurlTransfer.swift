@@ -80,7 +80,8 @@ final class CurlTransfer {
         do throws(FileError) {
             if request.usesTLS {
                 for file in [
-                    request.value.tls.caFile, request.value.tls.clientCertificate, request.value.tls.clientKey,
+                    request.value.tls.caFile, request.value.tls.crlFile, request.value.tls.clientCertificate,
+                    request.value.tls.clientKey,
                 ] {
                     if let file { try FileLocation.refusePipe(file) }
                 }

@@ -67,6 +67,11 @@ extension EasyHandle {
         // A resumed session shows no chain, and the transfer that verified it had other pins.
         try self.set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         try self.setAuthorities(tls)
+        if let file = tls.crlFile {
+            try self.set(CURLOPT_CRLFILE, file)
+            try self.set(CURLOPT_PROXY_CRLFILE, file)
+        }
+        if tls.requiresStatus { try self.set(CURLOPT_SSL_VERIFYSTATUS, 1) }
         if tls.isInsecure {
             try self.set(CURLOPT_SSL_VERIFYPEER, 0)
             try self.set(CURLOPT_SSL_VERIFYHOST, 0)

@@ -18,7 +18,10 @@ struct OutcomeBuilder {
             TLSAlert(reason: $0.code & 0xFFF)
         }
         let isRefused = alert?.isAboutClientCertificate ?? false
-        self.code = code == CURLE_OK ? code : isRefused ? CURLE_SSL_CLIENTCERT : Self.proxyRefusal(of: transfer) ?? code
+        let ours = Self.revocationListProblem(of: transfer, code) == nil ? nil : CURLE_SSL_CRL_BADFILE
+        self.code =
+            code == CURLE_OK
+            ? code : isRefused ? CURLE_SSL_CLIENTCERT : ours ?? Self.proxyRefusal(of: transfer) ?? code
         self.loop = loop
     }
 
@@ -105,6 +108,9 @@ struct OutcomeBuilder {
     }
 
     private var certificateError: CertificateError? {
+        if self.code == CURLE_SSL_INVALIDCERTSTATUS {
+            return CertificateError(status: self.transfer.easy.errorMessage ?? CurlError.text(of: self.code))
+        }
         guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return nil }
         return CertificateError(
             verifyResult: self.transfer.easy.long(CURLINFO_SSL_VERIFYRESULT),
@@ -148,6 +154,12 @@ struct OutcomeBuilder {
         let tls = self.transfer.request?.value.tls ?? TLSOptions()
         switch self.code {
         case CURLE_SSL_CACERT_BADFILE: return self.authorityError
+        case CURLE_SSL_CRL_BADFILE:
+            let file = tls.crlFile ?? ""
+            let problem =
+                Self.revocationListProblem(of: self.transfer, CURLE_PEER_FAILED_VERIFICATION)
+                ?? (access(file, R_OK) == 0 ? "it has no list in PEM form" : LoopError.text(of: errno))
+            return "the file of revoked certificates \(file) cannot be used: \(problem)"
         case CURLE_SSL_CLIENTCERT where tls.showsCertificate:
             return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
         case CURLE_SSL_CLIENTCERT: return "the server requires a client certificate, and none is configured for it"
@@ -180,6 +192,17 @@ struct OutcomeBuilder {
         }
         let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : LoopError.text(of: errno)
         return "the file of authorities \(file) cannot be used: \(reason)"
+    }
+
+    // What is wrong with our own list, which libcurl reports as the server's (X509_V_ERR_*).
+    private static func revocationListProblem(of transfer: CurlTransfer, _ code: CURLcode) -> String? {
+        guard code == CURLE_PEER_FAILED_VERIFICATION, transfer.request?.value.tls.crlFile != nil else { return nil }
+        return switch transfer.easy.long(CURLINFO_SSL_VERIFYRESULT) {
+        case 3: "it has no list of an issuer of this certificate"
+        case 11: "its list is not valid yet"
+        case 12: "its list has expired"
+        default: nil
+        }
     }
 
     // The kind of a proxy's refusal, which libcurl has no single code for: CURLE_LOGIN_DENIED if it denies this host
