@@ -12,6 +12,11 @@ struct BrowserTests {
 
     private static let isUnplugged = "\(Self.level).startsWith('This host: the link has no carrier.')"
 
+    private static func size(_ width: Int, _ height: Int = 800) -> (Browser) async throws -> Void {
+        let metrics = #"{"width":\#(width),"height":\#(height),"deviceScaleFactor":1,"mobile":false}"#
+        return { try await $0.command("Emulation.setDeviceMetricsOverride", metrics) }
+    }
+
     private func withPage(
         _ fixture: Fixture, setUp: (Browser) async throws -> Void = { _ in },
         _ body: (Browser, String) async throws -> Void
@@ -189,23 +194,172 @@ struct BrowserTests {
         fixture.view.change { [connections] in $0.connections = ScriptedObservation(connections) }
         for payload in EveryEvent.payloads { fixture.bus.publish(payload) }
         fixture.bus.publish(.netlink(.lost(long)))
-        try await self.withPage(
-            fixture,
-            setUp: { browser in
-                let metrics = #"{"width":\#(width),"height":800,"deviceScaleFactor":1,"mobile":false}"#
-                try await browser.command("Emulation.setDeviceMetricsOverride", metrics)
-            }
-        ) { browser, _ async throws in
+        try await self.withPage(fixture, setUp: Self.size(width)) { browser, _ async throws in
             #expect(try await browser.text("innerWidth") == "\(width)")
             #expect(try await browser.text("document.documentElement.scrollWidth") == "\(width)")
+        }
+    }
+
+    /// The addresses that are not on one line each.
+    private static let brokenAddresses = """
+        (() => {
+          const broken = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+          while (texts.nextNode()) {
+            if (texts.currentNode.parentElement.closest('script, style')) continue;
+            for (const match of texts.currentNode.data.matchAll(/\\[?[0-9a-f]+([.:][0-9a-f]*){3,}\\]?(:[0-9]+)?/g)) {
+              const range = document.createRange();
+              range.setStart(texts.currentNode, match.index);
+              range.setEnd(texts.currentNode, match.index + match[0].length);
+              if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) broken.push(match[0]);
+            }
+          }
+          return broken.join(' ');
+        })()
+        """
+
+    @Test(
+        "A page of 95 rows fits a few screens, does not scroll sideways and breaks no address, folded and unfolded",
+        arguments: [(1280, 2800), (800, 3400), (360, 5000)])
+    func crowd(_ width: Int, _ height: Int) async throws {
+        let fixture = PageCrowd.fixture(of: .deadTarget)
+        fixture.view.change { state in
+            let long = (0..<8).map { "2001:db8:1111:2222:3333:4444:5555:\(6000 + $0)" }
+            state.status.links[1].addresses += long.compactMap { IPAddress($0).flatMap { IPPrefix($0, length: 64) } }
+        }
+        try await self.withPage(fixture, setUp: Self.size(width)) { browser, _ async throws in
+            #expect(try await browser.shows(Self.isLive))
+            let size = "document.documentElement.scroll"
+            let total = try #require(Int(try await browser.text("\(size)Height")))
+            #expect(total <= height)
+            #expect(
+                try await browser.text("[...document.querySelectorAll('details')].some(fold => fold.open)") == "false")
+            for _ in 0..<2 {
+                #expect(try await browser.text("\(size)Width") == "\(width)")
+                #expect(try await browser.text(Self.brokenAddresses) == "")
+                _ = try await browser.text("document.querySelectorAll('summary').forEach(label => label.click())")
+            }
+            let heights = "[...document.querySelectorAll('.compact tbody tr')].map(row => row.offsetHeight)"
+            #expect(try await browser.text("\(heights).length") == "86")
+            let tallest = try #require(Int(try await browser.text("Math.max(...\(heights))")))
+            #expect(tallest < 36, "a row has one line")
+        }
+    }
+
+    @Test(
+        "The first screen of a small phone has the cause of an outage, its party and what to do; the ladder is next",
+        arguments: [
+            (.pulledCable, "This host: ", "Plug in its cable"), (.hungRouter, "Your router", "Restart the router"),
+            (.deadProvider, "Your provider", "Ask your provider"),
+            (.deadResolver, "The resolver", "Name another one"),
+        ] as [(PageState, String, String)])
+    func firstScreen(_ state: PageState, _ party: String, _ advice: String) async throws {
+        try await self.withPage(PageCrowd.fixture(of: state), setUp: Self.size(360, 640)) { browser, _ async throws in
+            #expect(try await browser.shows(Self.isLive))
+            #expect(try await browser.text(Self.level).hasPrefix(party))
+            #expect(try await browser.text("document.querySelector('.hero p').textContent").contains(advice))
+            #expect(
+                try await browser.text("document.querySelector('.hero p').getBoundingClientRect().bottom <= 640")
+                    == "true")
+            #expect(
+                try await browser.text("[...document.querySelectorAll('main > [id]')].map(part => part.id).join(' ')")
+                    == "level way targets probes time work news links")
+        }
+    }
+
+    @Test("The filter and what is unfolded outlive live changes; the ladder goes up and down with an outage")
+    func filter() async throws {
+        let fixture = PageCrowd.fixture(of: .deadTarget)
+        try await self.withPage(fixture) { browser, _ async throws in
+            #expect(try await browser.shows(Self.isLive))
+            let names =
+                "[...document.querySelectorAll('.rows tbody tr')].filter(row => row.checkVisibility())"
+                + ".map(row => row.querySelector('b').textContent).join(' ')"
+            let failing = "service-09 service-19 service-29 service-39 probe-09 probe-19 probe-29 feed-19 feed-09"
+            func type(_ text: String) async throws {
+                _ = try await browser.text(
+                    "(box => { box.value = '\(text)'; box.dispatchEvent(new Event('input')); })(document.querySelector('input'))"
+                )
+            }
+            #expect(try await browser.text(names) == failing)
+            try await type("E-1")
+            let ones = (10..<20).map { "-\($0)" }
+            func found(_ noun: String) -> [String] { ones.map { noun + $0 } }
+            let wanted = Set(found("service") + found("probe"))
+            func shown() async throws -> Set<String> {
+                Set(try await browser.text(names).split(separator: " ").map(String.init))
+            }
+            #expect(try await shown() == wanted)
+            #expect(try await browser.text("document.querySelector('output').textContent") == "20 of 95 rows")
+            // Every part is drawn anew.
+            fixture.view.change { state in
+                state.status.targets.reverse()
+                state.scheduledProbes.reverse()
+                state.diagnosis = PageState.deadProvider.diagnosis
+            }
+            fixture.bus.publish(.netlink(.lost("test")))
+            #expect(try await browser.shows("document.querySelector('#way ~ search ~ #targets') !== null"))
+            #expect(try await browser.text(names).hasPrefix("service-19 service-18"))
+            #expect(try await shown() == wanted)
+            try await type("")
+            _ = try await browser.text("document.querySelector('#probes summary').click()")
+            fixture.view.change { state in
+                state.scheduledProbes.reverse()
+                state.diagnosis = PageState.healthy.diagnosis
+            }
+            fixture.bus.publish(.netlink(.lost("test")))
+            #expect(try await browser.shows("document.querySelector('#targets ~ #way') !== null"))
+            let unfolded =
+                "[...document.querySelectorAll('details')].filter(fold => fold.open).map(fold => fold.id).join()"
+            #expect(try await browser.text(unfolded) == "probes-rest")
+            #expect(try await browser.read(.console) == [])
+        }
+    }
+
+    @Test("A section that a reload of the configuration adds or removes comes and goes without a reload of the page")
+    func sections() async throws {
+        let fixture = PageCrowd.fixture(of: .healthy)
+        let probes = fixture.view.scheduledProbes
+        fixture.view.change { $0.scheduledProbes = [] }
+        try await self.withPage(fixture) { browser, _ async throws in
+            #expect(try await browser.shows(Self.isLive))
+            let sections =
+                "[...document.querySelectorAll('main > section, nav a')].map(part => part.id || part.hash).join(' ')"
+            let links = "#targets #way #time #work #news #links"
+            let all = "targets way time work news links"
+            #expect(try await browser.text(sections) == "\(links) \(all)")
+            for _ in 0..<2 {
+                fixture.view.change { $0.scheduledProbes = probes }
+                fixture.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+                let more =
+                    links.replacing("#way", with: "#probes #way") + " " + all.replacing("way", with: "probes way")
+                #expect(try await browser.shows("\(sections) === '\(more)'"))
+                fixture.view.change { $0.scheduledProbes = [] }
+                fixture.bus.publish(.daemon(.configurationLoaded(isGood: true)))
+                #expect(try await browser.shows("\(sections) === '\(links) \(all)'"))
+            }
+        }
+    }
+
+    @Test("Without scripts there is no filter, and what is folded away can be unfolded")
+    func foldsWithoutScripts() async throws {
+        try await self.withPage(
+            PageCrowd.fixture(of: .deadTarget),
+            setUp: { try await $0.command("Emulation.setScriptExecutionDisabled", #"{"value":true}"#) }
+        ) { browser, _ async throws in
+            #expect(try await browser.text("document.querySelector('search').checkVisibility()") == "false")
+            let row =
+                "[...document.querySelectorAll('#targets tr')].find(row => row.textContent.includes('service-00'))"
+            #expect(try await browser.text("\(row).checkVisibility()") == "false")
+            _ = try await browser.text("document.querySelector('#targets summary').click()")
+            #expect(try await browser.text("\(row).checkVisibility()") == "true")
         }
     }
 
     @Test(
         "Dark and light follow the system, and text contrasts with its background", arguments: ["dark", "light"])
     func colours(_ scheme: String) async throws {
-        let fixture = Fixture()
-        fixture.view.change { $0.tasks = [.example()] }
+        let fixture = PageCrowd.fixture(of: .deadTarget)
+        fixture.view.change { $0.tasks.append(.example()) }
         for payload in EveryEvent.payloads { fixture.bus.publish(payload) }
         try await self.withPage(
             fixture,
@@ -225,15 +379,15 @@ struct BrowserTests {
         try await self.withPage(Fixture()) { browser, _ async throws in
             #expect(try await browser.shows(Self.isLive))
             var places: [String] = []
-            for _ in 0..<10 {
+            for _ in 0..<13 {
                 try await browser.pressTabulator()
                 places.append(try await browser.text("document.activeElement.textContent"))
                 #expect(try await browser.text("getComputedStyle(document.activeElement).outlineStyle") == "solid")
             }
             #expect(
                 places == [
-                    "Targets", "Ladder", "Timeline", "Tasks", "Events", "Interfaces", "Metrics", "Status", "Tasks",
-                    "Event stream",
+                    "Targets", "Ladder", "Timeline", "Tasks", "Events", "Interfaces", "hour", "day", "week", "Metrics",
+                    "Status", "Tasks", "Event stream",
                 ])
         }
     }

@@ -109,7 +109,7 @@ import TidegateTestKit
         #expect(view.headline.html.markup == before.0)
         #expect(
             view.html.contains(
-                "Other apps’ connections <small>17 with 4 remotes, 3 hang</small></h2><table>"))
+                "Other apps’ connections <small>17 with 4 remotes, 3 hang</small></h2><div class=\"scroll\"><table>"))
         let link = "<a href=\"#connections\">Other apps</a> "
         #expect(view.html.contains("<a href=\"#work\">Tasks</a> \(link)<a href=\"#news\">Events</a>"))
         // Nothing else changes.
@@ -150,7 +150,9 @@ import TidegateTestKit
         let nothing = ConnectionRows(report: ConnectionsReport(mode: .event))
         #expect(
             nothing.caveat == nil && nothing.summary.isEmpty
-                && HTML.table([], nothing.cells, none: nothing.none).markup == "<p class=\"empty\">None.</p>")
+                && RowTable("", [], first: nothing.cells, none: nothing.none).html.markup
+                    == "<p class=\"empty\">None.</p>"
+        )
         // Switched off it is no news; that it was refused is.
         view.connections = ConnectionsReport()
         #expect(!view.html.contains("Other apps"))

@@ -23,6 +23,8 @@ final class FakeView: MonitorView {
         /// The status after the first verdict, if that verdict is missing.
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
+        /// What scheduled probes have found.
+        var scheduledProbes: [ScheduledProbeReport] = []
         /// What observes the connections of other programs.
         var connections: (any ConnectionObservation)?
         /// How often the page was looked at.
@@ -57,6 +59,7 @@ final class FakeView: MonitorView {
 
     var diagnosis: HostDiagnosis? { self.state.withLock { $0.diagnosis } }
     var connectionObservation: (any ConnectionObservation)? { self.state.withLock { $0.connections } }
+    var scheduledProbes: [ScheduledProbeReport] { self.state.withLock { $0.scheduledProbes } }
     var pageViews: Int { self.state.withLock { $0.pageViews } }
 
     func pageViewed() { self.change { $0.pageViews += 1 } }
@@ -169,7 +172,8 @@ struct Fixture {
     func endpoint(access: (any AccessPolicyLoader)? = nil) -> Endpoint {
         Endpoint(
             configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
-            history: self.history, access: access, reload: self.reload)
+            history: self.history, access: access,
+            scheduledProbes: { [view = self.view] in view.scheduledProbes }, reload: self.reload)
     }
 
     /// Runs the endpoint for as long as `body` takes; passes the bound addresses.

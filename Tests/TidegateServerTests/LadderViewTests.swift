@@ -63,6 +63,40 @@ import Testing
         #expect(nothing.steps.first { $0.rung == .address }?.readings.last?.reading.status == .bad)
     }
 
+    @Test("Families with the same result are one line: a value of each, or all evidence of a failure")
+    func merged() throws {
+        func reading(_ status: RungReport.Status, _ values: [[String]]) throws -> [LadderView.Reading] {
+            var diagnosis = try #require(PageState.healthy.diagnosis)
+            diagnosis.explanation.ladders = zip([AddressFamily.ipv4, .ipv6], values).map { family, evidence in
+                .init(family: family, rungs: [RungReport(rung: .gateway, status: status, evidence: evidence)])
+            }
+            var status = PageState.healthy.status
+            status.families[1].verdict = status.families[0].verdict
+            let step = LadderView(status: status, diagnosis: diagnosis).steps.first { $0.rung == .gateway }
+            #expect(step?.readings.map(\.family) == [nil])
+            return step?.readings.map(\.reading) ?? []
+        }
+        let values = [["10.77.0.1 answers", "in 0.4 ms"], ["fe80::1 answers", "in 0.5 ms"]]
+        #expect(try reading(.ok, values) == [.init(status: .ok, values: ["10.77.0.1 answers", "fe80::1 answers"])])
+        let silent = [["10.77.0.1 is silent", "2 tries"], ["fe80::1 is silent", "2 tries"]]
+        #expect(
+            try reading(.bad, silent)
+                == [.init(status: .bad, values: ["10.77.0.1 is silent", "2 tries", "fe80::1 is silent"])])
+    }
+
+    @Test("The ladder stands above the tables while a rung fails")
+    func place() throws {
+        for (state, isFirst) in [
+            (PageState.healthy, false), (.deadTarget, false), (.pulledCable, true), (.deadResolver, true),
+        ] {
+            let html = state.view.html
+            let places = try ["<section id=\"way\"", "<section id=\"targets\""].map {
+                try #require(html.range(of: $0)).lowerBound
+            }
+            #expect((places[0] < places[1]) == isFirst, "\(state)")
+        }
+    }
+
     @Test("The heading says when it was measured, or that it was not")
     func note() {
         let (now, status) = (PageState.now, PageState.healthy.status)

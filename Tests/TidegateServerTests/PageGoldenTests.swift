@@ -8,7 +8,7 @@ import TidegateTestKit
 /// The whole page at a few moments: a change of its markup is a change of `Golden`.
 @Suite struct PageGoldenTests {
     enum Moment: String, CaseIterable {
-        case sound, outage, checking, busy, starting
+        case sound, outage, checking, busy, starting, crowd
     }
 
     @Test("The markup of the page is known to the byte", arguments: Moment.allCases)
@@ -56,8 +56,9 @@ extension PageGoldenTests.Moment {
         case .starting:
             return PageView(
                 status: .unavailable(mode: .event), diagnosis: nil, tasks: TaskSample([]),
-                record: HistoryRecord(from: Self.now), nextRuns: [:], party: .path, now: Self.now,
+                record: HistoryRecord(from: Self.now), nextRuns: [:], choice: PageChoice(party: .path), now: Self.now,
                 configuration: EndpointConfiguration())
+        case .crowd: return PageCrowd.view(of: .deadTarget, span: .week)
         }
     }
 
@@ -74,8 +75,8 @@ extension PageGoldenTests.Moment {
         let later = state == .manyTasks ? ["later": Self.now + .seconds(86_500)] : [:]
         return PageView(
             status: status ?? view.status, diagnosis: view.diagnosis, tasks: TaskSample(numbered),
-            record: record ?? view.record, nextRuns: view.nextRuns.merging(later) { $1 }, party: party,
-            now: Self.now, configuration: view.configuration)
+            record: record ?? view.record, nextRuns: view.nextRuns.merging(later) { $1 },
+            choice: PageChoice(party: party), now: Self.now, configuration: view.configuration)
     }
 
     // MARK: Parts

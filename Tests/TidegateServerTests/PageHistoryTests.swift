@@ -129,7 +129,7 @@ import TidegateTestKit
             tasks: TaskSample([]), results: restored, nextRuns: [:], redaction: URLRedaction(), now: self.time.wall())
         #expect(
             rows.html.markup.contains(
-                "<b>order-7</b></td><td data-head=\"State\"><span class=\"bad\">failed</span></td>"))
+                "<b>order-7</b></div></td><td data-head=\"State\"><div><span class=\"bad\">failed</span></div></td>"))
     }
 
     @Test("After kill -9 nothing is claimed about the time behind the last entry")

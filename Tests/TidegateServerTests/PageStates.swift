@@ -16,8 +16,8 @@ enum PageState: String, CaseIterable {
 
     var view: PageView { self.view(for: nil) }
 
-    /// The page with the events of one party.
-    func view(for party: FaultParty?) -> PageView {
+    /// The page with the events of one party, and with a timeline.
+    func view(for party: FaultParty?, span: TimelineSVG.Span = .hour) -> PageView {
         var configuration = EndpointConfiguration()
         configuration.version = "1.2.3"
         for target in self.status.targets {
@@ -28,7 +28,7 @@ enum PageState: String, CaseIterable {
             status: self.status, diagnosis: self.diagnosis, tasks: TaskSample(self.tasks), record: self.record,
             nextRuns: hasSchedule
                 ? ["config-sync": Self.now + .seconds(140), "image": Self.now + .seconds(3000)] : [:],
-            party: party, now: Self.now, configuration: configuration)
+            choice: PageChoice(party: party, span: span), now: Self.now, configuration: configuration)
     }
 
     // MARK: Status

@@ -85,7 +85,7 @@ struct ProbeRouteTests {
         good.failure = nil
         let probes = FakeProbes(history: [good, gated, FakeProbes.report(7, "<a>")])
         let html = try await Self.get("/", of: probes).text
-        let section = try #require(html.split(separator: "\n").first { $0.hasPrefix("<section id=\"probes\"") })
+        let section = try #require(html.split(separator: "\n").first { $0.hasPrefix("<section id=\"latest\"") })
         #expect(section.contains("3 remembered, 1 failed, 1 had no path"))
         for text in [
             "<span class=\"good\">succeeded</span>", "<a href=\"/logs?id=9\">log</a>",

@@ -78,12 +78,13 @@ import TidegateTestKit
         #expect(row["Uptime"]?.hasPrefix("99.99 %<div class=\"note\">since ") == true)
     }
 
-    @Test("The page has a table of them, and none without them")
+    @Test("The page has a section of them with a link to it, and none without them")
     func page() {
         var view = PageState.healthy.view
-        #expect(!view.html.contains("Scheduled probes"))
+        #expect(!view.html.contains("Scheduled probes") && !view.html.contains(">Probes</a>"))
         view.scheduledProbes = [Self.report([.success]), Self.report([.failure], name: "www")]
-        #expect(view.html.contains("<h2>Scheduled probes</h2><table>"))
+        #expect(view.html.contains("<h2 id=\"probes-title\">Scheduled probes <small>1 of 2 fail</small></h2>"))
+        #expect(view.html.contains("<a href=\"#probes\">Probes</a>"))
         #expect(view.html.contains("<b>api</b>") && view.html.contains("<b>www</b>"))
     }
 

@@ -87,6 +87,65 @@ import TidegateTestKit
         #expect(self.svg(now: .routed).summary == "The last 5 min: a path all the time; no failed requests.")
     }
 
+    private func svg(_ span: TimelineSVG.Span) -> TimelineSVG {
+        TimelineSVG(record: self.history.snapshot(), now: self.time.wall(), current: .routed, span: span)
+    }
+
+    @Test("A day and a week have the failures of older hours, and say how much of them was recorded")
+    func spans() {
+        self.fail(.theirs)
+        self.go(from: .routed, to: .none)
+        self.time.advance(by: .seconds(1800))
+        self.go(from: .none, to: .routed)
+        self.time.advance(by: .seconds(5400))
+        self.fail(.mine)
+        self.time.advance(by: .seconds(20))
+        self.fail(.mine)
+        #expect(self.svg(.hour).summary == "The last hour: a path all the time; 2 failed requests, all this host.")
+        #expect(
+            self.svg(.day).summary
+                == "The last day, recorded for only 2 h: no path for 30 min; 3 failed requests: 2 this host, 1 the server."
+        )
+        self.time.advance(by: .seconds(86_400))
+        self.fail(.path)
+        #expect(
+            self.svg(.day).summary == "The last day: a path all the time; 1 failed request, on the way.")
+        #expect(
+            self.svg(.week).summary.hasPrefix("The last week, recorded for only 1 d 2 h: no path for 30 min; 4 failed"))
+        let html = self.svg(.week).html.markup
+        #expect(html.contains(" UTC</time>") && html.components(separatedBy: ">20").count == 6, "ticks have a date")
+        self.time.advance(by: .seconds(7 * 86_400 + 3600))
+        self.fail(.path)
+        self.fail(.path)
+        self.time.advance(by: .seconds(20))
+        self.fail(.path)
+        #expect(self.svg(.week).totals.map(\.count) == [3], "what is older than a week is gone")
+        #expect(self.history.snapshot().requests.quarters.isEmpty)
+    }
+
+    @Test("The page links to the spans, keeps the party, and ignores what it does not know")
+    func choice() {
+        #expect(PageChoice(target: "/?span=week&party=theirs") == PageChoice(party: .theirs, span: .week))
+        #expect(PageChoice(target: "/?span=year&party=x") == PageChoice())
+        let html = PageState.healthy.view(for: .theirs, span: .day).html
+        for link in [
+            "<a href=\"/?party=theirs#time\">hour</a>",
+            "<a href=\"/?party=theirs&amp;span=day#time\" aria-current=\"true\">day</a>",
+            "<a href=\"/?party=theirs&amp;span=week#time\">week</a>", "<a href=\"/?span=day#news\">all</a>",
+        ] { #expect(html.contains(link), "\(link)") }
+    }
+
+    @Test("Times of which the changes were dropped are drawn as not recorded")
+    func dropped() {
+        for _ in 0..<300 {
+            self.go(from: .routed, to: .none)
+            self.time.advance(by: .seconds(1))
+            self.go(from: .none, to: .routed)
+            self.time.advance(by: .seconds(1))
+        }
+        #expect(self.svg(.hour).summary.contains("nothing recorded for 2 min 8 s"), "\(self.svg(.hour).summary)")
+    }
+
     @Test("Of ten thousand changes a bounded number is drawn, and the latest is right")
     func flapping() {
         for _ in 0..<5000 {

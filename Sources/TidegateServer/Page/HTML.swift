@@ -112,12 +112,12 @@ extension HTML {
 
     /// A time of day in UTC; the script shows it in the reader's time zone.
     ///
-    /// `isShort` leaves out the seconds.
-    static func time(_ moment: WallTime, isShort: Bool = false) -> HTML {
+    /// `isShort` leaves out the seconds; `hasDay` adds the date.
+    static func time(_ moment: WallTime, isShort: Bool = false, hasDay: Bool = false) -> HTML {
         HTML(
             "time",
             with: ["datetime": "\(moment)", "data-short": isShort ? "" : nil, "title": moment.dateAndTime],
-            "\(moment.clockTime.dropLast(isShort ? 3 : 0)) UTC")
+            "\(hasDay ? "\(moment.description.prefix(10)) " : "")\(moment.clockTime.dropLast(isShort ? 3 : 0)) UTC")
     }
 
     /// How long ago something was, such as `8 s`; the script keeps it current.
@@ -148,18 +148,16 @@ extension HTML {
         return rect
     }
 
-    static func table(class style: String? = nil, _ heads: [String], rows: [HTML]) -> HTML {
+    /// A table in a box of its own, which scrolls if the table is wider than the page.
+    static func table(class style: String?, _ heads: [String], rows: [HTML]) -> HTML {
         let heads = heads.map { HTML("th", with: ["scope": "col"], "\($0)") }
-        return HTML(
-            "table", class: style, HTML("thead", HTML("tr", heads.joined())), HTML("tbody", rows.joined()))
+        let parts: HTML = "\(HTML("thead", HTML("tr", heads.joined())))\(HTML("tbody", rows.joined()))"
+        return HTML("div", class: "scroll", HTML("table", class: style, parts))
     }
 
-    /// A table whose cells know their column's heading, for narrow screens; `none` if there are no rows.
-    static func table(_ heads: [String], _ rows: [[HTML]], none: HTML = "None.") -> HTML {
-        let rows = rows.map { row in
-            HTML("tr", zip(heads, row).map { HTML("td", with: ["data-head": $0], HTML("div", $1)) }.joined())
-        }
-        return rows.isEmpty ? HTML("p", class: "empty", none) : .table(heads, rows: rows)
+    /// What is hidden below a label until the reader unfolds it; the script knows it by its id.
+    static func fold(_ id: String, _ label: String, _ content: HTML) -> HTML {
+        HTML("details", with: ["id": id], HTML("summary", "\(label)"), content)
     }
 }
 

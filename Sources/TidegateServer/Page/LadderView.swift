@@ -31,11 +31,21 @@ struct LadderView {
             if rung == .address || rung == .route, readings.contains(where: { $0.reading.status == .ok }) {
                 absent.formUnion(readings.filter { $0.reading.status == .notApplicable }.map(\.family))
             }
-            let agree =
-                Set(readings.map(\.reading)).count == 1 || readings.allSatisfy { $0.reading.status == .unknown }
-            return Step(
-                rung: rung, readings: agree ? readings.prefix(1).map { (nil, $0.reading) } : readings.map { ($0, $1) })
+            let merged = self.merged(readings.map(\.reading))
+            return Step(rung: rung, readings: merged.map { [(nil, $0)] } ?? readings.map { ($0, $1) })
         }
+    }
+
+    /// True if a rung fails.
+    var isBroken: Bool { self.steps.contains { $0.readings.contains { $0.reading.status == .bad } } }
+
+    /// One reading of all families if they have the same result: a value of each, or all evidence of a failure.
+    private func merged(_ readings: [Reading]) -> Reading? {
+        guard let first = readings.first, Set(readings.map(\.status)).count == 1 else { return nil }
+        guard first.status != .unknown, Set(readings).count > 1 else { return first }
+        let values = readings.flatMap { first.status == .bad ? $0.values : Array($0.values.prefix(1)) }
+        return Reading(
+            status: first.status, values: values.reduce(into: []) { if !$0.contains($1) { $0.append($1) } })
     }
 
     var html: HTML {

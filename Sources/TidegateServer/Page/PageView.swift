@@ -9,8 +9,7 @@ struct PageView {
     let record: HistoryRecord
     /// When scheduled tasks run next, by name.
     let nextRuns: [String: WallTime]
-    /// The party whose events are shown; nil for all.
-    let party: FaultParty?
+    let choice: PageChoice
     let now: WallTime
     let configuration: EndpointConfiguration
     /// The latest probes of `/probe`, newest first; nil without modules.
@@ -24,8 +23,8 @@ struct PageView {
     ///
     /// After changing `page.html`, insert the digests that PageTests computes here.
     static let contentSecurityPolicy = [
-        "default-src 'none'", "script-src 'sha256-ogKSbTgxrzur+dY+IjB5vr60ovqLuu3sHtzcZ2MIGuU='",
-        "style-src 'sha256-UPq7sfKdDKFlobkeI8dC7xM7wnBtQRIzI0xt3LULNlg='", "connect-src 'self'", "img-src data:",
+        "default-src 'none'", "script-src 'sha256-6qQsNFPgqEBzo83xRIimQMtWO3Pj0ytZDlubF2ryA24='",
+        "style-src 'sha256-L7QYR4nS5FrOU5kopvwFDgKmDvUhrZhZEOWQZzfmQFI='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -36,18 +35,27 @@ struct PageView {
         let tasks = TaskRows(
             tasks: self.tasks, results: self.record.results, nextRuns: self.nextRuns,
             redaction: self.configuration.redaction, now: self.now)
-        let connections = self.connectionSection
-        let connectionsLink = HTML("a", with: ["href": "#connections"], "Other apps")
-        let timeline = TimelineSVG(record: self.record, now: self.now, current: self.status.level)
+        let (connections, targets) = (self.connectionSection, self.targetRows)
+        let failing = targets.count(where: \.isFailing)
+        let (scheduled, latest) = (self.scheduledProbeSection, self.probeSection)
+        let ladderSection = self.section("way", "The ladder", ladder.note(at: self.now), ladder.html)
+        let timeline = TimelineSVG(
+            record: self.record, now: self.now, current: self.status.level, span: self.choice.span)
         let values: [String: HTML?] = [
             "tone": "\(state.tone.rawValue)", "headline": headline.html, "title": "\(state.sentence)",
             "facts": self.facts(beside: state), "icon": "\(state.tone.iconColour)",
-            "ladder": ladder.html, "measured": ladder.note(at: self.now),
-            "targets": .table(TargetRow.heads, self.targetRows.map(\.cells), none: "No targets are configured."),
-            "links": self.linkTable, "scheduledProbes": self.scheduledProbeTable,
-            "tasks": tasks.html, "connections": connections,
-            "connectionsLink": connections == nil ? nil : "\(connectionsLink) ",
-            "summary": "\(tasks.summary)", "probes": self.probeSection, "timeline": timeline.html,
+            // What is wrong comes before what suffers from it.
+            "brokenLadder": ladder.isBroken ? ladderSection : nil, "ladder": ladder.isBroken ? nil : ladderSection,
+            "targets": RowTable(
+                section: "targets", heads: TargetRow.heads, rows: targets.map(\.row), none: "No targets are configured."
+            ).html,
+            "failingTargets": failing == 0 ? nil : "\(failing) of \(targets.count) not reached",
+            "links": self.linkTable, "scheduledProbes": scheduled, "tasks": tasks.html, "connections": connections,
+            "probesLink": scheduled.map { _ in self.link("probes", "Probes") }
+                ?? latest.map { _ in self.link("latest", "Probes") },
+            "connectionsLink": connections.map { _ in self.link("connections", "Other apps") },
+            "summary": "\(tasks.summary)", "latestProbes": latest, "timeline": timeline.html,
+            "spans": self.spanLinks,
             "events": self.eventList,
             "running": "\(self.tasks.counts[.running] ?? 0)", "busy": self.isBusy ? nil : " hidden",
             "now": "\(self.now)", "clock": "\(self.now.dateAndTime)",
@@ -108,31 +116,46 @@ struct PageView {
     private var connectionSection: HTML? {
         guard let report = self.connections, report.mode != .off || report.reason != nil else { return nil }
         let rows = ConnectionRows(report: report)
-        let table = HTML.table(ConnectionRows.heads, rows.cells, none: rows.none)
+        let table = RowTable("connections", ConnectionRows.heads, first: rows.cells, none: rows.none)
         return self.section(
-            "connections", "Other apps’ connections", rows.summary, "\(rows.caveat)\(table)\(rows.rest)")
+            "connections", "Other apps’ connections", "\(rows.summary)", "\(rows.caveat)\(table.html)\(rows.rest)")
     }
 
     private var probeSection: HTML? {
         guard let probes = self.probes else { return nil }
         let rows = ProbeRows(reports: probes, redaction: self.configuration.redaction, now: self.now)
-        return self.section("probes", "Latest probes", rows.summary, .table(ProbeRows.heads, rows.cells))
+        let table = RowTable("latest", ProbeRows.heads, first: rows.cells)
+        return self.section("latest", "Latest probes", "\(rows.summary)", table.html)
     }
 
-    private func section(_ id: String, _ title: String, _ summary: String, _ content: HTML) -> HTML {
-        let heading = HTML("h2", with: ["id": "\(id)-title"], "\(title) \(HTML("small", "\(summary)"))")
+    // Not there without probes: most hosts have none.
+    private var scheduledProbeSection: HTML? {
+        guard !self.scheduledProbes.isEmpty else { return nil }
+        let rows = self.scheduledProbes.map {
+            ScheduledProbeRow(report: $0, redaction: self.configuration.redaction, now: self.now)
+        }
+        let failing = rows.count(where: \.isFailing)
+        let table = RowTable(section: "probes", heads: ScheduledProbeRow.heads, rows: rows.map(\.row))
+        return self.section(
+            "probes", "Scheduled probes", failing == 0 ? "" : "\(failing) of \(rows.count) fail", table.html)
+    }
+
+    private var spanLinks: HTML {
+        TimelineSVG.Span.allCases.map { span in
+            PageChoice(party: self.choice.party, span: span)
+                .link("\(span.rawValue)", section: "time", isCurrent: span == self.choice.span)
+        }.joined()
+    }
+
+    private func section(_ id: String, _ title: String, _ summary: HTML, _ content: HTML) -> HTML {
+        let heading = HTML("h2", with: ["id": "\(id)-title"], "\(title) \(HTML("small", summary))")
         let section = HTML(
             "section", with: ["id": id, "data-part": "", "aria-labelledby": "\(id)-title"], heading, content)
         return "\(section)\n"
     }
 
-    // Omitted without scheduled probes, because most hosts have none.
-    private var scheduledProbeTable: HTML? {
-        guard !self.scheduledProbes.isEmpty else { return nil }
-        let rows = self.scheduledProbes.map {
-            ScheduledProbeRow(report: $0, redaction: self.configuration.redaction, now: self.now).cells
-        }
-        return "\(HTML("h2", "Scheduled probes"))\(.table(ScheduledProbeRow.heads, rows))"
+    private func link(_ section: String, _ text: HTML) -> HTML {
+        "\(HTML("a", with: ["href": "#\(section)"], text)) "
     }
 
     private var linkTable: HTML {
@@ -146,13 +169,13 @@ struct PageView {
                 addresses.isEmpty ? .dash : addresses.joined(),
             ]
         }
-        return .table(["Interface", "Type", "State", "Kernel", "Addresses"], rows)
+        return RowTable("links", ["Interface", "Type", "State", "Kernel", "Addresses"], first: rows).html
     }
 
     private var eventList: HTML {
         let names = self.tasks.tasks.map { ($0.id.description, $0.label(self.configuration.redaction)) }
         return EventList(
-            groups: EventGroup.all(of: self.record), party: self.party,
+            groups: EventGroup.all(of: self.record), choice: self.choice,
             taskNames: Dictionary(names) { first, _ in first }, now: self.now
         ).html
     }

@@ -9,11 +9,22 @@ struct ScheduledProbeRow {
     static let heads = ["Probe", "State", "Latency", "Uptime", "Last failure, and whose", "Certificate"]
 
     var cells: [HTML] {
-        let probe = self.report.probe
-        return [
-            .name(probe.name, "\(self.redaction.target(from: probe.target)) · \(probe.module)"), self.state,
-            self.strip, self.uptime, self.lastFailure, self.certificate,
+        [
+            .name(self.report.probe.name, self.subject), self.state, self.strip, self.uptime, self.lastFailure,
+            self.certificate,
         ]
+    }
+
+    var row: RowTable.Row {
+        let failure = self.report.inconclusive ?? (self.isFailing ? self.report.lastFailure?.failure : nil)
+        let clause = failure.map { "; \($0.text) (\($0.party))" } ?? ""
+        return .init(cells: self.cells, isUrgent: self.isFailing, detail: self.subject + clause)
+    }
+
+    var isFailing: Bool { self.report.isAnswering == false }
+
+    private var subject: String {
+        "\(self.redaction.target(from: self.report.probe.target)) · \(self.report.probe.module)"
     }
 
     private var state: HTML {

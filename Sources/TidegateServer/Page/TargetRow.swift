@@ -65,6 +65,14 @@ struct TargetRow {
         ]
     }
 
+    var row: RowTable.Row {
+        let failure = self.failureText.map { text in text + (self.party.map { " (\($0))" } ?? "") }
+        let parts = [self.verdict.target.description, failure, self.advice, self.verdict.verdict.path?.description]
+        return .init(
+            cells: self.cells, isUrgent: self.isFailing,
+            detail: parts.compactMap(\.self).joined(separator: "; "))
+    }
+
     private var state: HTML {
         // A server that is only slow has answered by then.
         if self.report?.isReached != false, let start = self.report?.checkingSince,

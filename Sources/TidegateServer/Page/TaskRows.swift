@@ -1,8 +1,7 @@
 internal import TidegateCore
 
-/// The page's tasks, one row for each name or key.
-///
-/// Named tasks come first; among these, running tasks come before waiting ones, and finished ones are last.
+/// The tasks of the page, one row for each name or key, those with one first: what failed last, what moves, what waits,
+/// and what is over.
 struct TaskRows {
     let tasks: TaskSample
     let results: [String: TaskResults]
@@ -15,8 +14,6 @@ struct TaskRows {
     static let limit = 40
     /// The maximum number of rows of unnamed tasks.
     static let unnamedLimit = 20
-    /// The maximum number of rows of finished tasks, so that they do not crowd out the others.
-    static let overLimit = 8
 
     /// The tasks with one name or key, or of one request.
     private struct Group {
@@ -44,7 +41,8 @@ struct TaskRows {
         let all = HTML("a", with: ["href": "/api/v1/tasks"], "all as JSON")
         let more = rest > 0 ? HTML("p", class: "empty", "And \(rest) more: \(all).") : nil
         let heads = ["Task", "State", "Last results", "Next run"]
-        return "\(.table(class: "tasks", heads, rows: shown.map(self.row)))\(more)"
+        let table = RowTable(section: "work", heads: heads, rows: shown.map(self.row), style: "tasks")
+        return "\(table.html)\(more)"
     }
 
     private var groups: [Group] {
@@ -80,30 +78,50 @@ struct TaskRows {
         let living = order.flatMap { name in groups.filter { $0.first?.state.name == name } }
         let over = groups.reversed().filter { $0.first.map { $0.state.name == .completed } ?? true }
         let scheduled = over.filter { self.nextRuns[$0.label] != nil }
-        return living + scheduled
-            + over.filter { self.nextRuns[$0.label] == nil }.prefix(TaskRows.overLimit)
+        let all = living + scheduled + over.filter { self.nextRuns[$0.label] == nil }
+        return all.filter(self.isFailing) + all.filter { !self.isFailing($0) }
+    }
+
+    // A task that runs again after a failure has not recovered yet.
+    private func isFailing(_ group: Group) -> Bool {
+        let last = self.results[group.label]?.entries.last?.outcome
+        return last.map { $0 == .failure } ?? (group.first?.state == .completed(.failure))
     }
 
     // MARK: A row
 
-    private func row(_ group: Group) -> HTML {
-        guard let task = group.first else {
-            // Without a task, the last result is the state.
-            let state = self.results[group.label]?.entries.last.map { TaskState.completed($0.outcome).html }
-            return HTML("tr", self.cells(.name(group.label, nil), state ?? "not yet", of: group))
-        }
+    private func row(_ group: Group) -> RowTable.Row {
+        let entries = self.results[group.label]?.entries ?? []
+        let task = group.first
+        let isOver = task.map { $0.state.name == .completed } ?? true
+        let detail = [task?.requestLine(self.redaction), task.flatMap(self.note), entries.last?.text]
+        return RowTable.Row(
+            cells: [
+                self.name(of: group), self.state(of: group), self.results(entries),
+                self.nextRuns[group.label].map { .time($0) } ?? .dash,
+            ],
+            isUrgent: !isOver || self.isFailing(group), detail: detail.compactMap(\.self).joined(separator: "; "),
+            style: task?.state.name.rawValue, task: task?.id.description)
+    }
+
+    private func name(of group: Group) -> HTML {
+        guard let task = group.first else { return .name(group.label, nil) }
         let others = HTML.times(group.tasks.count)
         let url: HTML = "\(task.requestLine(self.redaction))"
         let name: HTML? = task.displayName.map { "\(.name($0, nil))\(others)\(HTML("span", class: "url", url))" }
-        return HTML(
-            "tr", with: ["data-task": "\(task.id)", "class": task.state.name.rawValue],
-            self.cells(
-                name ?? HTML("span", class: "url", url, others),
-                "\(HTML("div", "\(task.state.html) \(task.progressHTML)"))\(self.note(on: task))", of: group))
+        return name ?? HTML("span", class: "url", url, others)
     }
 
-    private func cells(_ name: HTML, _ state: HTML, of group: Group) -> HTML {
-        let entries = self.results[group.label]?.entries ?? []
+    private func state(of group: Group) -> HTML {
+        guard let task = group.first else {
+            // Without a task the last result is the state.
+            return self.results[group.label]?.entries.last.map { TaskState.completed($0.outcome).html } ?? "not yet"
+        }
+        let note = self.note(on: task).map { HTML("span", class: "note", "\($0)") }
+        return "\(HTML("div", "\(task.state.html) \(task.progressHTML)"))\(note)"
+    }
+
+    private func results(_ entries: [TaskResults.Entry]) -> HTML {
         let marks = entries.map { entry in
             HTML(
                 "i", class: entry.outcome.tone.rawValue,
@@ -112,24 +130,18 @@ struct TaskRows {
         let latest = entries.last.map { entry in
             HTML("span", class: "note", .failure("\(.time(entry.time)) \(entry.text)", of: entry.party))
         }
-        let results: HTML = marks.joined(in: "span", class: "marks").map { "\($0)\(latest)" } ?? .dash
-        let next = self.nextRuns[group.label].map { HTML.time($0) } ?? .dash
-        return [("Task", name), ("State", state), ("Results", results), ("Next run", next)].map {
-            HTML("td", with: ["data-head": $0], $1)
-        }.joined()
+        return marks.joined(in: "span", class: "marks").map { "\($0)\(latest)" } ?? .dash
     }
 
-    // Why a task waits, or how many attempts it has needed.
-    private func note(on task: TaskInfo) -> HTML? {
+    // Why a task waits, and how many attempts another one has needed.
+    private func note(on task: TaskInfo) -> String? {
         let attempts = task.progress.attempt
-        let note: String? =
-            switch task.state {
-            case .waiting(let reason, let detail): detail ?? reason.description
-            case .completed where attempts > 1: "\(attempts) attempts"
-            case .running where attempts > 1: "attempt \(attempts)"
-            case .suspended, .running, .completed: nil
-            }
-        return note.map { HTML("span", class: "note", "\($0)") }
+        return switch task.state {
+        case .waiting(let reason, let detail): detail ?? reason.description
+        case .completed where attempts > 1: "\(attempts) attempts"
+        case .running where attempts > 1: "attempt \(attempts)"
+        case .suspended, .running, .completed: nil
+        }
     }
 }
 

@@ -8,7 +8,7 @@ internal import TidegateMetrics
 struct StatusRoutes: Sendable {
     let dependencies: EndpointRoutes.Dependencies
     private let lists = ResponseCoalescer<TaskPage>()
-    private let pages = ResponseCoalescer<FaultParty?>()
+    private let pages = ResponseCoalescer<PageChoice>()
     private let scrapes = ResponseCoalescer<Scrape>()
 
     // Further tasks are only counted, because the page has no room for them.
@@ -37,13 +37,12 @@ struct StatusRoutes: Sendable {
         let nextRuns = await self.dependencies.nextRuns()
         let scheduledProbes = await self.dependencies.scheduledProbes()
         let connections = await view.connectionObservation?.report()
-        let party = QueryParameters(target: request.head.path ?? "").values(of: "party").first
-            .flatMap(FaultParty.init(rawValue:))
-        let html = await self.pages.body(party) {
+        let choice = PageChoice(target: request.head.path ?? "")
+        let html = await self.pages.body(choice) {
             let page = PageView(
                 status: view.status, diagnosis: view.diagnosis,
                 tasks: view.taskSample(atMost: StatusRoutes.sampleLimit),
-                record: self.dependencies.page.snapshot(), nextRuns: nextRuns, party: party,
+                record: self.dependencies.page.snapshot(), nextRuns: nextRuns, choice: choice,
                 now: self.dependencies.time.wall(), configuration: self.dependencies.configuration,
                 probes: self.dependencies.probes.flatMap { $0.hasModules ? $0.history : nil },
                 scheduledProbes: scheduledProbes, connections: connections)

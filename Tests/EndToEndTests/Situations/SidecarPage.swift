@@ -23,7 +23,7 @@ struct SidecarPage {
         self.greenRungs = Set(
             zip(Self.rungs, ladder.dropFirst()).filter { $1.contains("reading ok\"") }.map(\.0))
         let rows = Self.part(of: html, from: "<section id=\"targets\"", to: "</section>")
-            .components(separatedBy: "<tr>").dropFirst()
+            .components(separatedBy: "<tr").dropFirst().map { "<tr" + $0 }
         self.targets = Dictionary(
             rows.map { (Self.part(of: $0, from: "<b>", to: "</b>"), Self.text($0)) }
         ) { first, _ in first }

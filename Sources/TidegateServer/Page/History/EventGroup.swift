@@ -16,7 +16,7 @@ struct EventGroup: Sendable {
     private(set) var end: WallTime?
     /// How often it has occurred.
     private(set) var count = 1
-    fileprivate let subjects: Set<String>
+    fileprivate private(set) var subjects: Set<String>
 
     /// A repetition after more than this time starts a new group.
     private static let repeatLimit = Duration.seconds(900)
@@ -24,6 +24,17 @@ struct EventGroup: Sendable {
     private static let effectLimit = Duration.seconds(2)
 
     var party: FaultParty? { self.cause.party }
+
+    /// True for an outage of this host's network that this process, which began at `start`, has not seen end.
+    private func isOngoing(since start: WallTime) -> Bool {
+        self.end == nil && self.cause.isWorse && self.cause.rank < .check && !(self.last < start)
+    }
+
+    /// What happened: connections to several remotes are told together.
+    var text: String {
+        guard self.cause.rank == .connections, self.subjects.count > 1 else { return self.cause.text }
+        return "connections of other programs to \(self.subjects.count) remotes \(self.cause.effect)"
+    }
 
     private init(_ lines: [EventLine], first: WallTime) {
         let sorted = lines.enumerated().sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
@@ -41,13 +52,14 @@ struct EventGroup: Sendable {
         }
         self.effects = latest.map(\.effect).filter { $0 != cause.effect }
         (self.begin, self.first, self.last) = (first, first, lines.map(\.time).max() ?? first)
-        self.subjects = Set(lines.filter { $0.rank <= .target }.map(\.subject))
+        self.subjects = Set(lines.filter { $0.rank != .requests }.map(\.subject))
     }
 
     /// All remembered groups, latest first.
     static func all(of record: HistoryRecord) -> [EventGroup] {
         let lost = record.requests.slices.flatMap { $0.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
         let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
+        let connections = record.lines.filter { $0.rank == .connections }
         let failures = record.requests.slices.flatMap(\.failures).filter { !$0.isPathLoss }
         let others = record.lines.filter { $0.rank == .other }
         let groups =
@@ -55,7 +67,11 @@ struct EventGroup: Sendable {
             + self.merged(failures.map { (EventLine(failed: $0), $0.count, $0.last) }) {
                 $0.text == $1.text && $0.party == $1.party && $0.subject == $1.subject
             } + self.merged(others.map { ($0, 1, $0.time) }) { $0.text == $1.text && $0.task == $1.task }
-        return groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
+            + self.merged(connections.map { ($0, 1, $0.time) }) { $0.effect == $1.effect && $0.party == $1.party }
+        // What came after the beginning of an outage does not bury it.
+        let sorted = groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
+        return sorted.filter { $0.isOngoing(since: record.start) }
+            + sorted.filter { !$0.isOngoing(since: record.start) }
     }
 
     // MARK: Outages
@@ -124,6 +140,10 @@ struct EventGroup: Sendable {
             let place = known ?? groups.count - 1
             groups[place].count = (known == nil ? 0 : groups[place].count) + count
             (groups[place].last, groups[place].begin) = (last, last)
+            groups[place].subjects.insert(line.subject)
+        }
+        for place in groups.indices where groups[place].text != groups[place].cause.text {
+            groups[place].effects = groups[place].subjects.sorted()
         }
         return groups
     }
@@ -148,43 +168,53 @@ extension EventLine {
 /// The events of the page: one entry for each cause, latest first, restricted to a party if one is selected.
 struct EventList {
     let groups: [EventGroup]
-    let party: FaultParty?
-    /// The names of tasks by id.
+    let choice: PageChoice
+    /// The names of tasks by their ids.
     let taskNames: [String: String]
     let now: WallTime
 
-    /// The maximum number of entries.
-    static let limit = 24
+    /// How many entries are shown or folded away.
+    static let limit = 48
+    /// How many effects of a cause are named.
+    private static let effectLimit = 4
 
     var html: HTML {
-        let wanted = self.groups.filter { self.party == nil || $0.party == self.party }
-        let none = self.party.map { "No events of \($0)." } ?? "Nothing has happened yet."
-        let entries = wanted.prefix(EventList.limit).map(self.entry).joined(in: "ol", class: "events")
-        return "\(self.filter)\(entries ?? HTML("p", class: "empty", "\(none)"))"
+        let wanted = self.groups.filter { self.choice.party == nil || $0.party == self.choice.party }
+        let none = self.choice.party.map { "No events of \($0)." } ?? "Nothing has happened yet."
+        let entries = wanted.prefix(EventList.limit).map(self.entry)
+        let newest = Array(entries.prefix(RowTable.limit)).joined(in: "ol", class: "events")
+        let older = Array(entries.dropFirst(RowTable.limit)).joined(in: "ol", class: "events").map {
+            HTML.fold("news-rest", "\(entries.count - RowTable.limit) more", $0)
+        }
+        return "\(self.filter)\(newest ?? HTML("p", class: "empty", "\(none)"))\(older)"
     }
 
     private var filter: HTML? {
         let present = FaultParty.allCases.filter { party in
-            party == self.party || self.groups.contains { $0.party == party }
+            party == self.choice.party || self.groups.contains { $0.party == party }
         }
         guard !present.isEmpty else { return nil }
-        let links = present.map { self.link("/?party=\($0.rawValue)#news", .party($0), to: $0) }
-        return HTML("p", class: "filter", self.link("/#news", "all", to: nil), links.joined())
+        return HTML(
+            "p", class: "filter", self.link("all", to: nil), present.map { self.link(.party($0), to: $0) }.joined())
     }
 
-    private func link(_ url: String, _ text: HTML, to party: FaultParty?) -> HTML {
-        HTML("a", with: ["href": url, "aria-current": party == self.party ? "true" : nil], text)
+    private func link(_ text: HTML, to party: FaultParty?) -> HTML {
+        PageChoice(party: party, span: self.choice.span)
+            .link(text, section: "news", isCurrent: party == self.choice.party)
     }
 
     private func entry(_ group: EventGroup) -> HTML {
         let line = group.cause
         let name = line.task.map { "\(self.taskNames[$0] ?? "task \($0.suffix(6))"): " } ?? ""
-        let effects = group.effects.isEmpty ? nil : "→ \(group.effects.joined(separator: "; "))"
+        let rest = group.effects.count - EventList.effectLimit
+        let effects = group.effects.prefix(EventList.effectLimit) + (rest > 0 ? ["\(rest) more"] : [])
+        let title = rest > 0 ? group.effects.joined(separator: "; ") : nil
+        let note = HTML("span", class: "note", with: ["title": title], "→ \(effects.joined(separator: "; "))")
         return HTML(
             "li", class: line.tone.rawValue, .time(group.begin),
             HTML(
-                "span", .failure("\(name)\(line.text)\(.times(group.count))", of: group.party), self.notes(on: group),
-                effects.map { HTML("span", class: "note", "\($0)") }))
+                "span", .failure("\(name)\(group.text)\(.times(group.count))", of: group.party), self.notes(on: group),
+                effects.isEmpty ? nil : note))
     }
 
     private func notes(on group: EventGroup) -> HTML? {

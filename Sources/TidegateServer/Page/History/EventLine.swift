@@ -7,9 +7,13 @@ struct EventLine: Codable, Sendable {
         case good, bad, wait, plain
     }
 
-    /// What a line is about; within one outage, the lowest rank is the cause.
+    /// What a line is about; of the lines of one outage the cause comes first in this order.
+    ///
+    /// The journal keeps the numbers.
     enum Rank: Int, Codable, Comparable {
         case link, family, host, check, target, requests, other
+        /// Connections of other programs, which are told together.
+        case connections
 
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
     }
@@ -55,14 +59,21 @@ struct EventLine: Codable, Sendable {
                 "\(name) \(text)", at: event.time, rank: .check, tone: check.failure == nil ? .good : .bad,
                 party: check.failure?.party, subject: name)
         case .probe(let probe): self.init(event, rank: .check, subject: probe.probe)
-        case .netlink, .session, .connection, .daemon: self.init(event, rank: .other)
+        case .connection(let connection):
+            let subject = connection.remote.map { "\($0)" }
+            self.init(
+                event, rank: subject == nil ? .other : .connections, subject: subject ?? "",
+                effect: connection.effect)
+        case .netlink, .session, .daemon: self.init(event, rank: .other)
         }
     }
 
-    private init(_ event: Event, rank: Rank, subject: String = "", task: TaskID? = nil) {
+    private init(
+        _ event: Event, rank: Rank, subject: String = "", effect: String? = nil, task: TaskID? = nil
+    ) {
         self.init(
             event.sentence, at: event.time, rank: rank, tone: event.payload.tone, party: event.payload.party,
-            subject: subject, task: task)
+            subject: subject, effect: effect, task: task)
     }
 
     private init(_ path: PathEvent, at time: WallTime, targets: [Target: String]) {
@@ -78,6 +89,27 @@ struct EventLine: Codable, Sendable {
             path.sentence(naming: subject), at: time, rank: rank, tone: level.tone,
             party: level.tone == .bad || level.tone == .wait ? path.to.reason?.party : nil, subject: subject,
             effect: effect)
+    }
+}
+
+extension ConnectionEvent {
+    fileprivate var remote: Remote? {
+        switch self {
+        case .stalled(let stall): stall.remote
+        case .recovered(let remote): remote
+        case .failed(let failure): failure.remote
+        case .groupSilent, .modeChanged, .dropped: nil
+        }
+    }
+
+    /// What happened to connections of several remotes; nil if the event is not about a remote.
+    fileprivate var effect: String? {
+        switch self {
+        case .stalled: "hang"
+        case .recovered: "go on"
+        case .failed: "failed"
+        case .groupSilent, .modeChanged, .dropped: nil
+        }
     }
 }
 

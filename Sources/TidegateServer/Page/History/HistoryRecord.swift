@@ -45,6 +45,8 @@ struct HistoryRecord: Sendable {
     /// Level changes of earlier processes; the last one leads to nil.
     private(set) var past: [LevelChange] = []
     private(set) var changes: [LevelChange] = []
+    /// True once the first changes were dropped.
+    private(set) var hasDroppedChanges = false
     /// Requests and their failures.
     var requests = RequestHistory()
     private(set) var lines: [EventLine] = []
@@ -69,7 +71,7 @@ struct HistoryRecord: Sendable {
                 self.past.append(
                     LevelChange(
                         time: time, from: from.flatMap(ReachabilityLevel.init(rawValue:)),
-                        to: to.flatMap(ReachabilityLevel.init(rawValue:))))
+                        to: to.flatMap(ReachabilityLevel.init(rawValue:))), keeping: HistoryRecord.changeLimit)
                 last = time
             case .revised(let slice):
                 self.requests.replace(slice)
@@ -109,6 +111,7 @@ struct HistoryRecord: Sendable {
     }
 
     mutating func add(_ change: LevelChange) {
+        self.hasDroppedChanges = self.hasDroppedChanges || self.changes.count >= HistoryRecord.changeLimit
         self.changes.append(change, keeping: HistoryRecord.changeLimit, dropping: HistoryRecord.changeLimit / 4)
     }
 

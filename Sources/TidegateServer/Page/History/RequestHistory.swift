@@ -1,6 +1,7 @@
 internal import TidegateCore
 
-/// The requests of the last hour in time slices, and the failures that may still be charged to another party.
+/// The requests of the last hour in slices, the failures of a week in quarters of an hour, and which failures may still
+/// be charged to another party.
 struct RequestHistory: Sendable {
     /// An attempt of a task.
     struct Attempt: Hashable, Sendable {
@@ -9,11 +10,17 @@ struct RequestHistory: Sendable {
     }
 
     static let span = Duration.seconds(3600)
-    // Covers half a minute, unless very many attempts fail.
+    /// How long failures are counted after their slices were dropped.
+    static let quarterSpan = Duration.seconds(7 * 86_400)
+    /// The slices of a quarter of an hour.
+    static let quarter: Int64 = 60
+    // Those of half a minute, unless very many fail.
     private static let revisableLimit = 512
 
     /// The closed slices that are not empty, oldest first.
     private(set) var closed: [RequestSlice] = []
+    /// The failures of dropped slices, by quarters of an hour since 1970.
+    private(set) var quarters: [Int64: [FaultParty: Int]] = [:]
     private var open: RequestSlice?
     private var revisable: [(attempt: Attempt, slice: Int64, failure: RequestSlice.Failure)] = []
 
@@ -64,10 +71,19 @@ struct RequestHistory: Sendable {
         return self.closed[place]
     }
 
-    /// Drops slices more than an hour older than `time`.
+    /// Drops what is more than an hour older than `time`, and keeps how much failed.
     mutating func dropOld(before time: WallTime) {
         let oldest = RequestSlice.number(of: time - RequestHistory.span)
+        for slice in self.closed where slice.number < oldest {
+            for failure in slice.failures {
+                self.quarters[slice.number / Self.quarter, default: [:]][failure.party, default: 0] += failure.count
+            }
+        }
         self.closed.removeAll { $0.number < oldest }
+        let first = RequestSlice.number(of: time - Self.quarterSpan) / Self.quarter
+        if self.quarters.keys.contains(where: { $0 < first }) {
+            self.quarters = self.quarters.filter { $0.key >= first }
+        }
     }
 
     private mutating func openSlice(at time: WallTime) {

@@ -2,20 +2,35 @@ internal import TidegateCore
 
 /// The timeline as SVG: columns of failed requests by party, the level below them, and the time below that.
 struct TimelineSVG {
+    /// How far back the reader wants to look.
+    enum Span: String, CaseIterable {
+        case hour, day, week
+    }
+
     let record: HistoryRecord
     let now: WallTime
     /// The current level; if no change is known, it has applied since the start.
     let current: ReachabilityLevel
+    var span = Span.hour
 
-    /// The time shown: the shortest window that covers the known part of the last hour.
+    /// The time shown; of an hour the shortest window that covers everything that is remembered of it.
     var window: Duration {
+        switch self.span {
+        case .hour: [.seconds(300), .seconds(900)].first { self.recorded <= $0 } ?? .seconds(3600)
+        case .day: .seconds(86_400)
+        case .week: RequestHistory.quarterSpan
+        }
+    }
+
+    /// How long ago the oldest thing that is remembered was.
+    private var recorded: Duration {
+        let requests = self.record.requests
         let earliest = [
-            self.record.start, self.record.past.first?.time,
-            self.record.requests.closed.first?.start,
+            self.record.start, self.record.past.first?.time, requests.closed.first?.start,
+            // Within its quarter of an hour the oldest failure may have been the last.
+            requests.quarters.keys.min().map { RequestSlice(number: ($0 + 1) * RequestHistory.quarter).start },
         ].compactMap(\.self).min()
-        let life = self.now.since(earliest ?? self.now)
-        let windows: [Duration] = [.seconds(300), .seconds(900), .seconds(3600)]
-        return windows.first { life <= $0 } ?? .seconds(3600)
+        return self.now.since(earliest ?? self.now)
     }
 
     private static let size = (width: 1200.0, bars: 72.0, band: 14.0)
@@ -58,25 +73,39 @@ struct TimelineSVG {
             dark > .zero ? "nothing recorded for \(dark.shortText)" : nil,
             count == 0 ? "no failed requests" : "\(count) failed \(count == 1 ? "request" : "requests")\(failures)",
         ].compactMap(\.self)
-        let window = self.window == .seconds(3600) ? "hour" : self.window.shortText
-        return "The last \(window): \(clauses.joined(separator: "; "))."
+        let window = self.window < .seconds(3600) ? self.window.shortText : self.span.rawValue
+        // Nothing is known of the time before.
+        let isShort = self.span != .hour && self.recorded < self.window
+        let start = isShort ? ", recorded for only \(self.recorded.shortText)" : ""
+        return "The last \(window)\(start): \(clauses.joined(separator: "; "))."
     }
 
     // MARK: Columns
 
-    /// The number of slices per column.
-    private var columnWidth: Int { self.window > .seconds(900) ? 4 : 1 }
+    /// In slices.
+    private var columnWidth: Int {
+        switch self.span {
+        case .hour: self.window > .seconds(900) ? 4 : 1
+        case .day: Int(RequestHistory.quarter)
+        case .week: Int(RequestHistory.quarter) * 4
+        }
+    }
 
     private var columns: [[FaultParty: Int]] {
         let width = self.columnWidth
         let last = RequestSlice.number(of: self.now)
         let count = Int(self.window / RequestSlice.length) / width
         var columns = Array(repeating: [FaultParty: Int](), count: count)
-        for slice in self.record.requests.slices {
-            let back = Int(last - slice.number)
+        func add(_ failures: [(party: FaultParty, count: Int)], of slice: Int64) {
+            let back = Int(last - slice)
             let column = count - 1 - back / width
-            guard back >= 0, column >= 0 else { continue }
-            for failure in slice.failures { columns[column][failure.party, default: 0] += failure.count }
+            guard back >= 0, column >= 0 else { return }
+            for failure in failures { columns[column][failure.party, default: 0] += failure.count }
+        }
+        for slice in self.record.requests.slices { add(slice.failures.map { ($0.party, $0.count) }, of: slice.number) }
+        guard self.span != .hour else { return columns }
+        for (quarter, failures) in self.record.requests.quarters {
+            add(failures.inOrder, of: quarter * RequestHistory.quarter + RequestHistory.quarter / 2)
         }
         return columns
     }
@@ -119,7 +148,8 @@ struct TimelineSVG {
     private var segments: [(level: ReachabilityLevel?, start: WallTime, end: WallTime)] {
         let begin = self.now - self.window
         var points = self.record.past.map { (time: $0.time, level: $0.to) }
-        points.append((self.record.start, self.record.changes.first.map(\.from) ?? self.current))
+        let first = self.record.changes.first.map(\.from) ?? self.current
+        points.append((self.record.start, self.record.hasDroppedChanges ? nil : first))
         points += self.record.changes.map { (time: $0.time, level: $0.to) }
         let ends = points.dropFirst().map(\.time) + [self.now]
         return zip(points, ends).compactMap { point, end in
@@ -157,7 +187,8 @@ struct TimelineSVG {
 
     private var ticks: HTML {
         stride(from: 4, through: 0, by: -1).map { part in
-            .time(self.now - self.window * part / 4, isShort: self.window > .seconds(900))
+            .time(
+                self.now - self.window * part / 4, isShort: self.window > .seconds(900), hasDay: self.span != .hour)
         }.joined()
     }
 
