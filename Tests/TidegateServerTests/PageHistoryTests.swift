@@ -110,6 +110,25 @@ import TidegateTestKit
         #expect(restored.results["sync"]?.entries.map(\.party) == [.upstream])
     }
 
+    @Test("A response that took less than a turn of the session shows how long its phases took")
+    func fast() {
+        let bus = EventBus(time: self.time)
+        let history = self.history(Kept())
+        bus.attach(history)
+        var phases = PhaseDurations()
+        (phases.connect, phases.processing) = (.microseconds(13), .microseconds(30))
+        for (name, duration) in [("fast", Duration.zero), ("slow", .milliseconds(80))] {
+            let id = self.taskID()
+            let result = TaskResult(
+                id: id, name: name, key: nil, kind: .data, method: "GET", url: "http://10.0.0.1/", outcome: .success,
+                bytes: 2048, attempts: 1, duration: duration, phases: phases)
+            bus.publish(.task(TaskEvent(id: id, taskKind: .data, kind: .completed(result))))
+        }
+        let results = history.snapshot().results
+        #expect(results["fast"]?.entries.map(\.text) == ["2.0 KiB in 0.043 ms"])
+        #expect(results["slow"]?.entries.map(\.text) == ["2.0 KiB in 80 ms"])
+    }
+
     @Test("The last results of a name or a key are kept over a restart, those of nameless requests are not")
     func results() {
         let kept = Kept()

@@ -92,9 +92,11 @@ final class PageHistory: EventSink {
 
     private func complete(_ result: TaskResult, at time: WallTime) {
         let url = self.configuration.redaction.text(of: result.url)
+        // The clock of the session ticks once a turn, which a fast response takes less than.
+        let phases = PhaseDurations.Phase.allCases.compactMap { result.phases[$0] }.reduce(.zero, +)
         let text =
             switch result.outcome {
-            case .success: "\(ByteText(result.bytes)) in \(result.duration.shortText)"
+            case .success: "\(ByteText(result.bytes)) in \(max(result.duration, phases).shortText)"
             case .failure: result.explanation ?? result.failure?.description ?? "failed"
             case .cancelled: "cancelled"
             }
