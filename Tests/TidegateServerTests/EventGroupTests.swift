@@ -84,17 +84,70 @@ import Testing
         let groups = EventGroup.all(of: record)
         #expect(
             groups.prefix(3).map(\.text) == [
-                "uplink has no carrier", "connections of other programs to 30 remotes hang",
-                "connections of other programs to 30 remotes failed",
+                "uplink has no carrier", "30 remotes: connections of other programs hang",
+                "30 remotes: connections of other programs failed",
             ])
         #expect(
             groups.prefix(3).map(\.count) == [1, 30, 30] && groups.prefix(3).map(\.party) == [.mine, .mine, .mine])
         let html = EventList(groups: groups, choice: PageChoice(), taskNames: [:], now: PageState.now).html.markup
-        #expect(html.contains("→ 198.51.100.10:443; 198.51.100.11:443; 198.51.100.12:443; 198.51.100.13:443; 26 more"))
+        let last = (27...30).reversed().map { "198.51.100.\($0):443: \($0) connections failed: " }
+        for text in last + ["; 26 more</span>"] { #expect(html.contains(text), "\(text)") }
         // An outage that an earlier process saw begin is not one of now.
         var restarted = HistoryRecord(from: PageState.now)
-        for line in record.lines { restarted.append(line) }
-        #expect(EventGroup.all(of: restarted).first?.cause.rank == .connections)
+        for line in record.lines + record.frequentLines { restarted.append(line) }
+        #expect(EventGroup.all(of: restarted).first?.cause.subject == "198.51.100.30:443")
+    }
+
+    @Test("Good news that repeat are one event")
+    func online() {
+        var record = HistoryRecord(from: PageState.ago(600))
+        for second in [300, 200, 100] {
+            record.append(EventLine("Online.", at: PageState.ago(second), rank: .host, tone: .good))
+        }
+        let groups = EventGroup.all(of: record)
+        #expect(groups.map(\.text) == ["Online."] && groups.map(\.count) == [3])
+        #expect(groups[0].first == PageState.ago(300) && groups[0].begin == PageState.ago(100))
+    }
+
+    @Test("Very many frequent events do not displace an outage that is over")
+    func flood() {
+        var record = PageState.healthy.record
+        for number in 0..<2000 {
+            for payload: Event.Payload in [
+                .daemon(.runSkipped(task: "task \(number % 25)")),
+                .session(.circuitOpened(origin: "http://198.51.100.\(number % 9)", pause: .seconds(30 + number))),
+            ] {
+                record.append(
+                    EventLine(
+                        Event(
+                            sequence: 1, time: PageState.ago(2000 - number), moment: MonotonicTime(nanoseconds: 0),
+                            payload: payload)))
+            }
+        }
+        #expect(record.frequentLines.count <= 300)
+        #expect(
+            EventGroup.all(of: record).map(\.text) == [
+                "25 tasks: a run was skipped because the previous one was still active",
+                "9 servers: no requests for a while after repeated failures", "uplink has no carrier",
+            ])
+    }
+
+    @Test(
+        "Requests to many hosts that failed by the same party are one event, to a few hosts one each",
+        arguments: [3, 4])
+    func hosts(_ count: Int) {
+        var record = HistoryRecord(from: PageState.ago(600))
+        for host in 0..<count {
+            for second in [60, 50] {
+                let failure = RequestSlice.Failure(
+                    .upstream, subject: "host\(host)", cause: "no answer", at: PageState.ago(second - host))
+                record.requests.add(failure)
+            }
+        }
+        record.requests.add(.init(.theirs, subject: "host9", cause: "status 500", at: PageState.ago(1)))
+        let texts = EventGroup.all(of: record).map { "\($0.text) ×\($0.count)" }
+        let many = (0..<count).reversed().map { "host\($0): no answer ×2" }
+        #expect(texts == ["host9: status 500 ×1"] + (count == 3 ? many : ["4 hosts: requests failed ×8"]))
     }
 
     @Test("One connection is told as it happened")

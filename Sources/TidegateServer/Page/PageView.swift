@@ -24,7 +24,7 @@ struct PageView {
     /// After changing `page.html`, insert the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-6qQsNFPgqEBzo83xRIimQMtWO3Pj0ytZDlubF2ryA24='",
-        "style-src 'sha256-L7QYR4nS5FrOU5kopvwFDgKmDvUhrZhZEOWQZzfmQFI='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-hJ4Po7IKQZNnBPnF4iMum/chK5LDi836W4P2ONbQJEE='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 

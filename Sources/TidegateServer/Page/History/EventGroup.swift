@@ -16,11 +16,15 @@ struct EventGroup: Sendable {
     private(set) var end: WallTime?
     /// How often it has occurred.
     private(set) var count = 1
-    fileprivate private(set) var subjects: Set<String>
+    /// How many groups that say the same about different subjects it stands for.
+    private var subjectCount = 1
+    fileprivate let subjects: Set<String>
 
     /// A repetition after more than this time starts a new group.
     private static let repeatLimit = Duration.seconds(900)
-    /// The effects of a change follow within this time.
+    /// More groups that say the same about different subjects are shown as one.
+    private static let subjectLimit = 3
+    /// The effects of a change follow it within this.
     private static let effectLimit = Duration.seconds(2)
 
     var party: FaultParty? { self.cause.party }
@@ -30,10 +34,10 @@ struct EventGroup: Sendable {
         self.end == nil && self.cause.isWorse && self.cause.rank < .check && !(self.last < start)
     }
 
-    /// What happened: connections to several remotes are told together.
+    /// What happened.
     var text: String {
-        guard self.cause.rank == .connections, self.subjects.count > 1 else { return self.cause.text }
-        return "connections of other programs to \(self.subjects.count) remotes \(self.cause.effect)"
+        guard self.subjectCount > 1, let many = self.cause.many else { return self.cause.text }
+        return "\(self.subjectCount) \(many)"
     }
 
     private init(_ lines: [EventLine], first: WallTime) {
@@ -52,22 +56,25 @@ struct EventGroup: Sendable {
         }
         self.effects = latest.map(\.effect).filter { $0 != cause.effect }
         (self.begin, self.first, self.last) = (first, first, lines.map(\.time).max() ?? first)
-        self.subjects = Set(lines.filter { $0.rank != .requests }.map(\.subject))
+        self.subjects = Set(lines.filter { $0.rank <= .target }.map(\.subject))
     }
 
     /// All remembered groups, latest first.
     static func all(of record: HistoryRecord) -> [EventGroup] {
         let lost = record.requests.slices.flatMap { $0.failures.filter(\.isPathLoss) }.map(EventLine.init(lost:))
         let network = (record.lines.filter { $0.rank < .other } + lost).sorted { $0.time < $1.time }
-        let connections = record.lines.filter { $0.rank == .connections }
         let failures = record.requests.slices.flatMap(\.failures).filter { !$0.isPathLoss }
         let others = record.lines.filter { $0.rank == .other }
-        let groups =
-            self.outages(among: network)
-            + self.merged(failures.map { (EventLine(failed: $0), $0.count, $0.last) }) {
+        let frequent =
+            self.merged(failures.map { (EventLine(failed: $0), $0.count, $0.last) }) {
                 $0.text == $1.text && $0.party == $1.party && $0.subject == $1.subject
-            } + self.merged(others.map { ($0, 1, $0.time) }) { $0.text == $1.text && $0.task == $1.task }
-            + self.merged(connections.map { ($0, 1, $0.time) }) { $0.effect == $1.effect && $0.party == $1.party }
+            }
+            + self.merged(record.frequentLines.map { ($0, 1, $0.time) }) {
+                $0.many == $1.many && $0.party == $1.party && $0.subject == $1.subject
+            }
+        let groups =
+            self.outages(among: network) + self.together(frequent)
+            + self.merged(others.map { ($0, 1, $0.time) }) { $0.text == $1.text && $0.task == $1.task }
         // What came after the beginning of an outage does not bury it.
         let sorted = groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
         return sorted.filter { $0.isOngoing(since: record.start) }
@@ -84,7 +91,7 @@ struct EventGroup: Sendable {
             if group.cause.isWorse {
                 self.add(group, to: &groups)
             } else if !self.end(group, in: &groups) {
-                groups.append(group)
+                self.add(group, to: &groups)
             }
         }
         return groups
@@ -102,7 +109,7 @@ struct EventGroup: Sendable {
     }
 
     private static func add(_ group: EventGroup, to groups: inout [EventGroup]) {
-        let known = groups.lastIndex { $0.cause.text == group.cause.text && $0.end != nil }
+        let known = groups.lastIndex { $0.cause.text == group.cause.text && ($0.end != nil || !$0.cause.isWorse) }
         guard let known, group.begin.since(groups[known].last) <= self.repeatLimit else {
             return groups.append(group)
         }
@@ -140,12 +147,27 @@ struct EventGroup: Sendable {
             let place = known ?? groups.count - 1
             groups[place].count = (known == nil ? 0 : groups[place].count) + count
             (groups[place].last, groups[place].begin) = (last, last)
-            groups[place].subjects.insert(line.subject)
-        }
-        for place in groups.indices where groups[place].text != groups[place].cause.text {
-            groups[place].effects = groups[place].subjects.sorted()
         }
         return groups
+    }
+
+    /// Groups of many subjects that say the same at about the same time as one; their lines are its effects.
+    private static func together(_ groups: [EventGroup]) -> [EventGroup] {
+        var chains: [[EventGroup]] = []
+        for group in groups.sorted(by: { $0.first < $1.first }) {
+            let known = chains.lastIndex { chain in
+                chain[0].cause.many == group.cause.many && chain[0].party == group.party
+                    && group.first.since(chain.map(\.last).max() ?? group.first) <= self.repeatLimit
+            }
+            if let known { chains[known].append(group) } else { chains.append([group]) }
+        }
+        return chains.flatMap { $0.count > self.subjectLimit ? [EventGroup($0)] : $0 }
+    }
+
+    private init(_ groups: [EventGroup]) {
+        self = groups.max { $0.last < $1.last } ?? groups[0]
+        (self.first, self.count) = (groups[0].first, groups.reduce(0) { $0 + $1.count })
+        (self.subjectCount, self.effects) = (groups.count, groups.sorted { $0.last > $1.last }.map(\.cause.text))
     }
 }
 
@@ -161,7 +183,7 @@ extension EventLine {
     fileprivate init(failed failure: RequestSlice.Failure) {
         self.init(
             failure.subject.isEmpty ? failure.cause : "\(failure.subject): \(failure.cause)", at: failure.first,
-            rank: .requests, tone: .bad, party: failure.party, subject: failure.subject)
+            rank: .requests, tone: .bad, party: failure.party, subject: failure.subject, many: "hosts: requests failed")
     }
 }
 

@@ -8,12 +8,8 @@ struct EventLine: Codable, Sendable {
     }
 
     /// What a line is about; of the lines of one outage the cause comes first in this order.
-    ///
-    /// The journal keeps the numbers.
     enum Rank: Int, Codable, Comparable {
         case link, family, host, check, target, requests, other
-        /// Connections of other programs, which are told together.
-        case connections
 
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
     }
@@ -29,6 +25,8 @@ struct EventLine: Codable, Sendable {
     let effect: String
     /// The task concerned, whose name precedes the text.
     let task: String?
+    /// What such lines about several subjects say together, after their number; nil if they are not shown together.
+    let many: String?
 
     var time: WallTime { WallTime(microseconds: self.microseconds) }
 
@@ -37,12 +35,13 @@ struct EventLine: Codable, Sendable {
 
     init(
         _ text: String, at time: WallTime, rank: Rank = .other, tone: Tone = .plain, party: FaultParty? = nil,
-        subject: String = "", effect: String? = nil, task: TaskID? = nil
+        subject: String = "", effect: String? = nil, task: TaskID? = nil, many: String? = nil
     ) {
         self.microseconds = time.microseconds
         (self.rank, self.tone, self.partyName) = (rank, tone, party?.rawValue)
         (self.subject, self.text, self.effect) = (subject, text, effect ?? text)
         self.task = task?.description
+        self.many = many
     }
 
     /// The line of an event; `targets` has the names of the configured targets.
@@ -59,21 +58,28 @@ struct EventLine: Codable, Sendable {
                 "\(name) \(text)", at: event.time, rank: .check, tone: check.failure == nil ? .good : .bad,
                 party: check.failure?.party, subject: name)
         case .probe(let probe): self.init(event, rank: .check, subject: probe.probe)
-        case .connection(let connection):
-            let subject = connection.remote.map { "\($0)" }
-            self.init(
-                event, rank: subject == nil ? .other : .connections, subject: subject ?? "",
-                effect: connection.effect)
-        case .netlink, .session, .daemon: self.init(event, rank: .other)
+        case .connection(.stalled(let stall)): self.init(event, "\(stall.remote)", "\(Self.connections) hang")
+        case .connection(.recovered(let remote)): self.init(event, "\(remote)", "\(Self.connections) go on")
+        case .connection(.failed(let failure)): self.init(event, "\(failure.remote)", "\(Self.connections) failed")
+        case .session(.circuitOpened(let origin, pause: _)):
+            self.init(event, origin, "servers: no requests for a while after repeated failures")
+        case .daemon(.runSkipped(let task)):
+            self.init(event, task, "tasks: a run was skipped because the previous one was still active")
+        case .netlink, .session, .connection, .daemon: self.init(event, rank: .other)
         }
     }
 
-    private init(
-        _ event: Event, rank: Rank, subject: String = "", effect: String? = nil, task: TaskID? = nil
-    ) {
+    private static let connections = "remotes: connections of other programs"
+
+    /// An event that comes often, about a subject.
+    private init(_ event: Event, _ subject: String, _ many: String) {
+        self.init(event, rank: .other, subject: subject, many: many)
+    }
+
+    private init(_ event: Event, rank: Rank, subject: String = "", task: TaskID? = nil, many: String? = nil) {
         self.init(
             event.sentence, at: event.time, rank: rank, tone: event.payload.tone, party: event.payload.party,
-            subject: subject, effect: effect, task: task)
+            subject: subject, task: task, many: many)
     }
 
     private init(_ path: PathEvent, at time: WallTime, targets: [Target: String]) {
@@ -89,27 +95,6 @@ struct EventLine: Codable, Sendable {
             path.sentence(naming: subject), at: time, rank: rank, tone: level.tone,
             party: level.tone == .bad || level.tone == .wait ? path.to.reason?.party : nil, subject: subject,
             effect: effect)
-    }
-}
-
-extension ConnectionEvent {
-    fileprivate var remote: Remote? {
-        switch self {
-        case .stalled(let stall): stall.remote
-        case .recovered(let remote): remote
-        case .failed(let failure): failure.remote
-        case .groupSilent, .modeChanged, .dropped: nil
-        }
-    }
-
-    /// What happened to connections of several remotes; nil if the event is not about a remote.
-    fileprivate var effect: String? {
-        switch self {
-        case .stalled: "hang"
-        case .recovered: "go on"
-        case .failed: "failed"
-        case .groupSilent, .modeChanged, .dropped: nil
-        }
     }
 }
 

@@ -50,6 +50,8 @@ struct HistoryRecord: Sendable {
     /// Requests and their failures.
     var requests = RequestHistory()
     private(set) var lines: [EventLine] = []
+    /// Lines that come often, which must not displace the others.
+    private(set) var frequentLines: [EventLine] = []
     private(set) var results: [String: TaskResults] = [:]
     /// The last checks of each target, oldest first.
     private(set) var checks: [Target: [CheckMark]] = [:]
@@ -116,7 +118,8 @@ struct HistoryRecord: Sendable {
     }
 
     mutating func append(_ line: EventLine) {
-        self.lines.append(line, keeping: HistoryRecord.lineLimit, dropping: HistoryRecord.lineLimit / 4)
+        let list = line.many == nil ? \HistoryRecord.lines : \.frequentLines
+        self[keyPath: list].append(line, keeping: HistoryRecord.lineLimit, dropping: HistoryRecord.lineLimit / 4)
     }
 
     mutating func add(_ entry: TaskResults.Entry, of name: String, isNamed: Bool) {
