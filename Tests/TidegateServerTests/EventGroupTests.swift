@@ -90,8 +90,7 @@ import Testing
         #expect(
             groups.prefix(3).map(\.count) == [1, 30, 30] && groups.prefix(3).map(\.party) == [.mine, .mine, .mine])
         let html = EventList(groups: groups, choice: PageChoice(), taskNames: [:], now: PageState.now).html.markup
-        let last = (27...30).reversed().map { "198.51.100.\($0):443: \($0) connections failed: " }
-        for text in last + ["; 26 more</span>"] { #expect(html.contains(text), "\(text)") }
+        #expect(html.contains("→ 198.51.100.30:443; 198.51.100.29:443; 198.51.100.28:443; 198.51.100.27:443; 26 more"))
         // An outage that an earlier process saw begin is not one of now.
         var restarted = HistoryRecord(from: PageState.now)
         for line in record.lines + record.frequentLines { restarted.append(line) }

@@ -151,7 +151,7 @@ struct EventGroup: Sendable {
         return groups
     }
 
-    /// Groups of many subjects that say the same at about the same time as one; their lines are its effects.
+    /// Groups of many subjects that say the same at about the same time as one, with the subjects as its effects.
     private static func together(_ groups: [EventGroup]) -> [EventGroup] {
         var chains: [[EventGroup]] = []
         for group in groups.sorted(by: { $0.first < $1.first }) {
@@ -167,7 +167,7 @@ struct EventGroup: Sendable {
     private init(_ groups: [EventGroup]) {
         self = groups.max { $0.last < $1.last } ?? groups[0]
         (self.first, self.count) = (groups[0].first, groups.reduce(0) { $0 + $1.count })
-        (self.subjectCount, self.effects) = (groups.count, groups.sorted { $0.last > $1.last }.map(\.cause.text))
+        (self.subjectCount, self.effects) = (groups.count, groups.sorted { $0.last > $1.last }.map(\.cause.effect))
     }
 }
 

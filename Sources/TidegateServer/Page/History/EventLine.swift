@@ -73,13 +73,15 @@ struct EventLine: Codable, Sendable {
 
     /// An event that comes often, about a subject.
     private init(_ event: Event, _ subject: String, _ many: String) {
-        self.init(event, rank: .other, subject: subject, many: many)
+        self.init(
+            event.sentence, at: event.time, tone: event.payload.tone, party: event.payload.party, subject: subject,
+            effect: subject, many: many)
     }
 
-    private init(_ event: Event, rank: Rank, subject: String = "", task: TaskID? = nil, many: String? = nil) {
+    private init(_ event: Event, rank: Rank, subject: String = "", task: TaskID? = nil) {
         self.init(
             event.sentence, at: event.time, rank: rank, tone: event.payload.tone, party: event.payload.party,
-            subject: subject, task: task, many: many)
+            subject: subject, task: task)
     }
 
     private init(_ path: PathEvent, at time: WallTime, targets: [Target: String]) {
