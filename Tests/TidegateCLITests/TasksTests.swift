@@ -110,6 +110,12 @@ struct TasksTests {
         #expect(try await submit(server.url("/b")).field("cookie") == nil)
         #expect(try await submit(server.url("/c")).field("accept-encoding") == nil)
         #expect(try await submit(server.url("/c"), "--compressed").field("accept-encoding")?.contains("gzip") == true)
+        try Data("contents".utf8).write(to: URL(fileURLWithPath: file))
+        let form = try await submit(server.url("/f"), "--form", "a=b", "-F", "c=@\(file)")
+        #expect(
+            form.method == "POST" && form.field("content-type")?.hasPrefix("multipart/form-data; boundary=") == true)
+        let body = String(decoding: form.body, as: UTF8.self)
+        #expect(body.contains("name=\"a\"\r\n\r\nb\r\n") && body.contains("\r\n\r\ncontents\r\n"))
         let proxied = try await submit("http://127.0.0.2:9/d", "--proxy", server.url())
         #expect(proxied.path == "http://127.0.0.2:9/d")
         let refused = try await daemon.tasks(

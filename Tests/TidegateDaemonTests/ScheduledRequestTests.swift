@@ -43,6 +43,28 @@ import Tidegate
         #expect(request.options.gate?.require == [.unmetered] && request.options.gate?.patience == .seconds(30))
     }
 
+    @Test("A form is a POST whose files are read at each run; a file that is gone fails the run")
+    func form() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)").path
+        let task = try self.task(", form: {a: b=c, f: \"@\(file)\"}, compressed: true, cookies: true")
+        let error = #expect(throws: TextError.self) { try task.request(under: .init()) }
+        #expect(error?.description.contains("\"form\": ") == true && error?.description.contains(file) == true)
+        try "contents".write(toFile: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let request = try task.request(under: .init())
+        #expect(request.method == "POST" && request.options.acceptsCompression && request.options.usesCookies == true)
+        #expect(request.headers.first(named: .contentType)?.hasPrefix("multipart/form-data; boundary=") == true)
+        let bytes: [UInt8]? = if case .data(let bytes) = request.body { bytes } else { nil }
+        let body = String(decoding: try #require(bytes), as: UTF8.self)
+        #expect(body.contains("name=\"a\"\r\n\r\nb=c\r\n") && body.contains("\r\n\r\ncontents\r\n"))
+        let both = #expect(throws: ConfigurationError.self) {
+            try self.task(", form: {a: b}, body_file: /x, method: PUT")
+        }
+        #expect(both?.description.hasSuffix("\"form\" and \"body_file\" are mutually exclusive") == true)
+        let alone = #expect(throws: ConfigurationError.self) { try self.task(", conditional: true") }
+        #expect(alone?.description.hasSuffix("\"conditional\" requires \"download\"") == true)
+    }
+
     @Test("Headers come from the file at every turn; a file that is gone fails the turn")
     func headersFile() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)").path

@@ -64,6 +64,10 @@ import TidegateCore
         #expect(options.tls?.pins == ["*": [pin]] && options.tls?.caFile == "/ca.pem")
         #expect(options.proxy == ProxyPolicy("http://p:3128") && options.acceptsCompression)
         #expect(options.usesCookies == true && options.usesValidators == true)
+        #expect(self.refusal { $0.bodyBase64 = "?" } == "\"bodyBase64\" is not Base64")
+        #expect(
+            self.refusal { ($0.body, $0.bodyBase64) = ("a", "YQ==") }
+                == "\"body\" and \"bodyBase64\" are mutually exclusive")
         #expect(self.refusal { $0.conditional = true } == "\"conditional\" requires \"output\"")
         #expect(self.refusal { $0.proxy = "ftp://p" }?.hasPrefix("\"proxy\": ") == true)
         #expect(self.refusal { $0.pins = ["x"] }?.contains("x") == true)

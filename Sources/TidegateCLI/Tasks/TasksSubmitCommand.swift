@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import FoundationEssentials
 internal import Glibc
 internal import Tidegate
 internal import TidegateServer
@@ -35,6 +36,14 @@ struct TasksSubmitCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Request")
     var request: RequestArguments
+
+    @Option(
+        name: [.customShort("F"), .long],
+        help: .value(
+            "part", "POST a form with this part: NAME=VALUE, NAME=@FILE or NAME=<FILE (repeatable); files are read now."
+        )
+    )
+    var form: [String] = []
 
     @Option(help: .value("key", "Idempotency key of the task."))
     var key: String?
@@ -117,8 +126,13 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         try self.check()
         let names =
             self.outputDir == nil ? [] : try OptionParsing.naming("--output-dir", FileNaming.names(for: self.urls))
+        let form = try self.encodedForm()
         return try self.urls.enumerated().map { position, url in
             var submission = try self.request.submission(for: url)
+            if let form {
+                submission.bodyBase64 = form.text
+                submission.headers = (submission.headers ?? []) + ["Content-Type: \(form.type)"]
+            }
             submission.bodyFile = try submission.bodyFile.map(self.absolute)
             submission.output = try self.output.map(self.absolute)
             if let directory = self.outputDir {
@@ -139,6 +153,19 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             }
             return submission
         }
+    }
+
+    // Read by this process, with the rights of its user.
+    private func encodedForm() throws -> (text: String, type: String)? {
+        guard !self.form.isEmpty else { return nil }
+        if let body = self.request.bodyOptions.first {
+            throw ValidationError("--form and \(body) are mutually exclusive")
+        }
+        let fields = try self.form.map { try OptionParsing.naming("--form", FormField(parsing: $0)) }
+        if fields.contains(where: \.readsStandardInput) { throw ValidationError("--form: a task cannot read -") }
+        let form = try OptionParsing.naming("--form", MultipartForm(fields))
+        let bytes = try OptionParsing.naming("--form", form.encoded(atMost: TaskSubmission.maxBodyBytes))
+        return (Data(bytes).base64EncodedString(), form.contentType)
     }
 
     private func check() throws {

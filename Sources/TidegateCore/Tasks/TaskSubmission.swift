@@ -8,6 +8,8 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package var headers: [String]?
     /// A body as text.
     package var body: String?
+    /// A body in Base64 (RFC 4648 4), which may have any bytes.
+    package var bodyBase64: String?
     /// A file to send, by its absolute path.
     package var bodyFile: String?
     /// The file that the response's body goes to, by its absolute path; nil reads and counts it only.
@@ -53,11 +55,14 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     /// A PEM file of the authorities that are trusted, by its absolute path, in place of the daemon's.
     package var caFile: String?
 
+    /// How many bytes a body may have that is kept with its task.
+    package static let maxBodyBytes = 10 << 20
+
     /// A submission of a GET that keeps nothing.
     package init(url: String) { self.url = url }
 
     private enum CodingKeys: String, CodingKey, CaseIterable {
-        case url, method, headers, body, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
+        case url, method, headers, body, bodyBase64, bodyFile, output, mode, name, key, onDuplicate, priority, suspended
         case idempotent, require, patienceSeconds, deadlineSeconds, retries, sha256, redirects, allowPrivateRedirects
         case compressed, conditional, cookies, proxy, pins, caFile
     }

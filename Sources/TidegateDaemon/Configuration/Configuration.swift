@@ -241,6 +241,8 @@ package struct ScheduledTask: Sendable, Hashable {
     /// The request, in the form of a submission.
     package var submission = TaskSubmission(url: "")
     package var headersFile: String?
+    /// The parts of a form, each `NAME=VALUE`; a value that begins with `@` names a file.
+    package var form: [String] = []
     package var every: Duration = .zero
     /// The maximum random delay of a run, as a fraction of ``every``.
     package var jitter = 0.1

@@ -187,6 +187,10 @@ enum ConfigurationSchema {
         .value("headers_file", \.headersFile, .absolutePath).documented(
             "A file with a header field on each line, read at each run; for secrets."),
         .value("body_file", \.submission.bodyFile, .absolutePath).documented("The file to send."),
+        .mapping("form") { task, entry throws(TextError) in
+            task.form.append("\(entry.key)=\(try ValueParser<String>.text.parse(entry.value))")
+        }.documented(
+            "The parts of a form to POST, by name; @/PATH sends a file, which is read at each run.", default: "{}"),
         .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true).documented(
             "Required: from one run to the next; a run is left out while the last one is not over.", default: "5m"),
         .value("jitter", \.jitter, .percentage).documented("Maximum random delay as a share of every.", default: "10%"),
@@ -344,10 +348,14 @@ enum ConfigurationSchema {
     private static func checkTasks(_ tasks: [ScheduledTask], _ list: inout SectionCheck) {
         list.refuseDuplicates(of: "name", in: tasks.map(\.name))
         list.refuseDuplicates(of: "download", in: tasks.map { $0.submission.output ?? "" })
-        for (task, node) in zip(tasks.map(\.submission), list.node.elements) {
+        for (scheduled, node) in zip(tasks, list.node.elements) {
+            let (task, form) = (scheduled.submission, scheduled.form)
             if task.mode != nil, task.output == nil { list.add("\"mode\" requires \"download\"", at: node) }
             if task.conditional == true, task.output == nil {
                 list.add("\"conditional\" requires \"download\"", at: node)
+            }
+            if !form.isEmpty, task.bodyFile != nil {
+                list.add("\"form\" and \"body_file\" are mutually exclusive", at: node)
             }
             guard task.bodyFile != nil else { continue }
             if let method = task.method, ["GET", "HEAD"].contains(method) {

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import HTTPTypes
 package import Tidegate
 
@@ -67,11 +68,17 @@ extension TaskSubmission {
         }
     }
 
-    private var defaultMethod: String { self.body != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET" }
+    private var defaultMethod: String {
+        self.body != nil || self.bodyBase64 != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET"
+    }
 
     private func requestBody() throws(TextError) -> RequestBody {
-        if self.body != nil, self.bodyFile != nil {
-            throw TextError("\"body\" and \"bodyFile\" are mutually exclusive")
+        let bodies = [("body", self.body), ("bodyBase64", self.bodyBase64), ("bodyFile", self.bodyFile)]
+            .filter { $0.1 != nil }.map(\.0)
+        if bodies.count > 1 { throw TextError("\"\(bodies[0])\" and \"\(bodies[1])\" are mutually exclusive") }
+        if let text = self.bodyBase64 {
+            guard let data = Data(base64Encoded: text) else { throw TextError("\"bodyBase64\" is not Base64") }
+            return .data(Array(data))
         }
         return self.body.map { .data(Array($0.utf8)) } ?? self.bodyFile.map { .file($0) } ?? .none
     }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import Logging
 internal import Tidegate
 
@@ -94,8 +95,12 @@ extension ScheduledTask {
     /// - Throws: ``TextError`` that names the invalid file or value.
     func request(under transfers: Configuration.Transfers) throws(TextError) -> TaskRequest {
         var submission = self.submission
-        submission.method = submission.method ?? (submission.bodyFile == nil ? "GET" : "POST")
+        submission.method = submission.method ?? (submission.bodyFile == nil && self.form.isEmpty ? "GET" : "POST")
         submission.headers = (submission.headers ?? []) + (try self.linesOfHeadersFile())
+        if let form = try self.encodedForm() {
+            submission.bodyBase64 = form.text
+            submission.headers?.append("Content-Type: \(form.type)")
+        }
         var request = try submission.request()
         // The next run resumes the download of an interrupted one.
         if case .file(let path, let permissions, _) = request.destination {
@@ -112,6 +117,21 @@ extension ScheduledTask {
         request.options.retry = retry
         request.options.gate = gate
         return request
+    }
+
+    private func encodedForm() throws(TextError) -> (text: String, type: String)? {
+        guard !self.form.isEmpty else { return nil }
+        var form = MultipartForm()
+        for part in self.form {
+            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let isFile = sides[1].hasPrefix("@")
+            form.append(isFile ? .file(String(sides[1].dropFirst())) : .data(Array(sides[1].utf8)), name: sides[0])
+        }
+        do {
+            return (Data(try form.encoded(atMost: TaskSubmission.maxBodyBytes)).base64EncodedString(), form.contentType)
+        } catch {
+            throw TextError("\"form\": \(error)")
+        }
     }
 
     private func linesOfHeadersFile() throws(TextError) -> [String] {

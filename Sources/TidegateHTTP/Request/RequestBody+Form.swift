@@ -47,6 +47,23 @@ extension RequestBody {
     }
 }
 
+extension MultipartForm {
+    /// The form's bytes, for a request that must survive this process; a stream is not among its parts.
+    ///
+    /// - Throws: A sentence about a file that cannot be read, or about a form of more than `limit` bytes.
+    package func encoded(atMost limit: Int) throws -> [UInt8] {
+        let reader = try MultipartReader(self.contents)
+        var bytes: [UInt8] = []
+        while let piece = try reader.read() {
+            bytes += piece
+            guard bytes.count <= limit else {
+                throw TextError("the form has more than \(ByteText(Int64(limit))), too much to be kept with a task")
+            }
+        }
+        return bytes
+    }
+}
+
 private actor UploadCompressor {
     private let encoder = GzipEncoder()
     private var isOver = false
