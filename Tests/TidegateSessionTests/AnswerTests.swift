@@ -123,4 +123,21 @@ struct AnswerTests {
         #expect(server.requests.count == 1)
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    @Test("A server that switches protocols unasked breaks HTTP, whether bytes follow or not", arguments: ["", "hi"])
+    func switchedProtocols(_ rest: String) async throws {
+        let server = try LiveServer { _ in
+            let head = LiveServerAnswer.head(101, ["Upgrade: websocket", "Connection: Upgrade"])
+            return LiveServerAnswer([.send(head + Array(rest.utf8)), .hang])
+        }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
+        #expect(result.failure == .protocolError)
+        #expect(result.attribution?.party == .theirs)
+        let clause = "the server switched to another protocol (101) instead of answering"
+        #expect(result.explanation == "\(server.url()): \(clause)")
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

@@ -26,6 +26,7 @@ struct RangeOutcomeTests {
         Row(status: 200, fields: "", point: nil, answer: .append),
         Row(status: 204, fields: "", point: nil, answer: .append),
         Row(status: 206, fields: "Content-Range: bytes 0-9/10", point: nil, answer: .reject(.protocolError)),
+        Row(status: 101, fields: "", point: nil, answer: .reject(.protocolError)),
         Row(status: 301, fields: "", point: nil, answer: .reject(.httpStatus)),
         Row(status: 304, fields: "", point: nil, answer: .reject(.httpStatus)),
         Row(status: 404, fields: "", point: nil, answer: .reject(.httpStatus)),
@@ -83,6 +84,7 @@ struct RangeOutcomeTests {
             answer: .reject(.rangeMismatch)),
         Row(status: 416, fields: "", answer: .reject(.rangeMismatch)),
         Row(status: 412, fields: "", answer: .reject(.rangeMismatch)),
+        Row(status: 101, fields: "", answer: .reject(.protocolError)),
         // The status decides.
         Row(status: 404, fields: "", answer: .reject(.httpStatus)),
         Row(status: 410, fields: "", answer: .reject(.httpStatus)),

@@ -96,7 +96,8 @@ struct ResponseHeadParser {
             return .more
         }
         guard let status = HeaderBlock.status(in: self.lines) else { return .badStatus(self.statusText) }
-        guard status >= 200 else { return .more }
+        // A response that switches protocols is the last one in HTTP (RFC 9110 section 15.2.2).
+        guard status >= 200 || status == 101 else { return .more }
         self.status = status
         self.isComplete = true
         return .complete
@@ -174,6 +175,7 @@ package enum RangeOutcome: Sendable, Hashable {
     package static func evaluate(
         status: Int, fields: HeaderBlock, resume: ResumePoint?, requestsPart: Bool = false
     ) -> RangeOutcome {
+        guard status != 101 else { return .reject(.protocolError) }
         guard let resume else {
             guard status != 206 || requestsPart else { return .reject(.protocolError) }
             return (200...299).contains(status) ? .append : .reject(.httpStatus)

@@ -134,6 +134,11 @@ extension CurlTransfer {
         guard let request = self.request else { return false }
         self.response.head.evaluate(request)
         self.note(.head)
+        // Bytes of another protocol follow, perhaps never: the client speaks first in most.
+        if self.response.head.status == 101, case .reject(let failure) = self.response.head.range {
+            self.abort(failure, "")
+            return false
+        }
         if case .failed(let failure, let text)? = self.response.chooseDecoder(request, on: self.easy) {
             self.abort(failure, text)
             return false

@@ -141,12 +141,21 @@ struct OutcomeBuilder {
         if case .httpStatus = failure, let status = self.transfer.response.head.value?.status {
             return "the server answered \(status)"
         }
+        if self.transfer.response.head.range == .reject(.protocolError),
+            let status = self.transfer.response.head.value?.status
+        {
+            return self.text(aboutUnexpected: status)
+        }
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if let text = self.ownText ?? self.transfer.request?.value.proxy.flatMap(self.text(about:)) { return text }
         if let text = self.serverText(of: failure) { return text }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
+    }
+
+    private func text(aboutUnexpected status: Int) -> String {
+        "the server switched to another protocol (101) instead of answering"
     }
 
     // Texts for failures that libcurl describes badly or not at all.
