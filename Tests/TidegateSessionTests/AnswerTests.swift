@@ -140,4 +140,54 @@ struct AnswerTests {
         #expect(server.requests.count == 1)
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    @Test(
+        "A malformed response is described by what the server did",
+        arguments: [
+            (
+                "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5",
+                "the server sent a part that was not requested (206)"
+            ), ("HTTP/1.1  200 OK\r\nContent-Length: 5", "the server's status line is malformed: \"HTTP/1.1  200 OK\""),
+            (
+                "HTTP/1.1  200 a\u{1B}[31m very long reason\r\nContent-Length: 5",
+                "the server's status line is malformed: \"HTTP/1.1  200 a[31m very\""
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 5",
+                "the lengths that the server announces contradict each other (Content-Length: 2 and 5)"
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 5, 2",
+                "the lengths that the server announces contradict each other (Content-Length: 5 and 2)"
+            ),
+        ])
+    func malformed(_ head: String, _ clause: String) async throws {
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.send(Array("\(head)\r\n\r\nhello".utf8)), .close])
+        }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .discard
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .protocolError)
+        #expect(result.attribution?.party == .theirs)
+        #expect(result.explanation == "\(server.url()): \(clause)")
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Lengths that contradict each other are ignored where no body is delimited by them", arguments: [200, 204])
+    func unusedLengths(_ status: Int) async throws {
+        let lengths = ["Content-Length: 2", "Content-Length: 5"]
+        let server = try LiveServer { _ in
+            let head = LiveServerAnswer.head(status, status == 204 ? lengths : lengths + ["Transfer-Encoding: chunked"])
+            return LiveServerAnswer([.send(head + (status == 204 ? [] : Array("2\r\nhi\r\n0\r\n\r\n".utf8)))])
+        }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        let result = await fixture.run(try TaskRequest(url: server.url())).result()
+        #expect(result.outcome == .success, "\(result.explanation ?? "")")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

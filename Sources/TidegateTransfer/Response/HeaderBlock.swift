@@ -119,6 +119,14 @@ package struct HeaderBlock: Sendable {
         return isGood ? length : nil
     }
 
+    /// Two different lengths in Content-Length fields; nil if none contradicts another.
+    var contradictoryLengths: (Int64, Int64)? {
+        let lengths = self.all("content-length").flatMap { $0.split(separator: ",") }
+            .compactMap { HeaderBlock.count($0.utf8.filter { $0 != 0x20 && $0 != 0x09 }) }
+        guard let first = lengths.first, let other = lengths.first(where: { $0 != first }) else { return nil }
+        return (first, other)
+    }
+
     /// The entity tag if it is a strong one.
     package var strongETag: String? {
         guard let tag = self.first("etag"), tag.count >= 2, tag.hasPrefix("\""), tag.hasSuffix("\"") else { return nil }

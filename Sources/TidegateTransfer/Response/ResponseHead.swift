@@ -77,6 +77,8 @@ struct ResponseHeadParser {
         case more, complete, tooLarge
         /// The status is not valid in HTTP; the text is the one in its place.
         case badStatus(String)
+        /// The status line does not follow RFC 9112 section 4; the text is its printable start.
+        case badStatusLine(String)
     }
 
     /// Appends a line, including its line end.
@@ -95,7 +97,7 @@ struct ResponseHeadParser {
             self.lines.append(contentsOf: line)
             return .more
         }
-        guard let status = HeaderBlock.status(in: self.lines) else { return .badStatus(self.statusText) }
+        guard let status = HeaderBlock.status(in: self.lines) else { return self.badStatus }
         // A response that switches protocols is the last one in HTTP (RFC 9110 section 15.2.2).
         guard status >= 200 || status == 101 else { return .more }
         self.status = status
@@ -140,9 +142,14 @@ struct ResponseHeadParser {
         [301, 302, 303, 307, 308].contains(self.status) && self.block.first("location") != nil
     }
 
-    private var statusText: String {
-        let rest = self.lines.prefix(64).drop { $0 != UInt8(ascii: " ") }.dropFirst()
-        return String(decoding: rest.prefix { $0 > UInt8(ascii: " ") }, as: UTF8.self)
+    private var badStatus: Step {
+        let line = self.lines.prefix(64).prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
+        let status = line.drop { $0 != UInt8(ascii: " ") }.dropFirst().prefix { $0 != UInt8(ascii: " ") }
+        if status.count == 3, HeaderBlock.count(status) != nil {
+            return .badStatus(String(decoding: status, as: UTF8.self))
+        }
+        let printable = line.filter { (0x20..<0x7F).contains($0) }
+        return .badStatusLine(String(decoding: printable.prefix(24), as: UTF8.self))
     }
 
     private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -126,6 +126,9 @@ extension CurlTransfer {
             self.abort(
                 .protocolError, "the server answered with the status \(text), which is not an HTTP status (100 to 599)")
             return 0
+        case .badStatusLine(let text):
+            self.abort(.protocolError, "the server's status line is malformed: \"\(text)\"")
+            return 0
         case .complete: return self.headIsComplete() ? line.count : 0
         }
     }
@@ -133,6 +136,14 @@ extension CurlTransfer {
     private func headIsComplete() -> Bool {
         guard let request = self.request else { return false }
         self.response.head.evaluate(request)
+        if let (first, other) = self.response.contradictoryLengths(of: request) {
+            // Nothing else in such a head can be trusted.
+            self.response.head.clear()
+            let text =
+                "the lengths that the server announces contradict each other (Content-Length: \(first) and \(other))"
+            self.abort(.protocolError, text)
+            return false
+        }
         self.note(.head)
         // Bytes of another protocol follow, perhaps never: the client speaks first in most.
         if self.response.head.status == 101, case .reject(let failure) = self.response.head.range {

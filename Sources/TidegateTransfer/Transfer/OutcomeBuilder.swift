@@ -155,7 +155,11 @@ struct OutcomeBuilder {
     }
 
     private func text(aboutUnexpected status: Int) -> String {
-        "the server switched to another protocol (101) instead of answering"
+        switch status {
+        case 101: "the server switched to another protocol (101) instead of answering"
+        case 206: "the server sent a part that was not requested (206)"
+        default: "the server answered \(status) to the request for the rest of the body"
+        }
     }
 
     // Texts for failures that libcurl describes badly or not at all.

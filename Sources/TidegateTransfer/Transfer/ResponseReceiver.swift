@@ -176,6 +176,14 @@ struct ResponseReceiver: ~Copyable {
         return self.head.block.contentRange?.total == nil
     }
 
+    /// Two announced lengths of the body that contradict each other, so that its end is unknown (RFC 9112 section 6.3).
+    func contradictoryLengths(of request: Indirect<AttemptRequest>) -> (Int64, Int64)? {
+        guard let head = self.head.value, head.contentLength == nil, !self.hasNoBody(request),
+            head.field("transfer-encoding") == nil
+        else { return nil }
+        return self.head.block.contradictoryLengths
+    }
+
     private func hasNoBody(_ request: Indirect<AttemptRequest>?) -> Bool {
         request?.value.method == "HEAD" || self.head.status == 204 || self.head.status == 304
     }
