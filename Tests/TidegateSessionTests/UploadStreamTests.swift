@@ -68,6 +68,27 @@ struct UploadStreamTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("The failure of an upload outlives a hook that gives no new stream", arguments: [true, false])
+    func noNewStream(isCut: Bool) async throws {
+        let server = try LiveServer { _ in isCut ? LiveServerAnswer([.reset]) : .respond(503) }
+        defer { server.stop() }
+        let fixture = try SessionFixture(
+            .with { $0.retry = RetryPolicy(base: .milliseconds(1), cap: .milliseconds(2)) })
+        let request = try TaskRequest(
+            url: server.url(), method: "PUT", body: .stream(SessionFixture.stream(Self.chunks)))
+        let task = fixture.session.makeTask(
+            request, options: TaskOptions(hooks: SessionHooks(newBodyStream: { _ in nil })))
+        task.resume()
+        let result = await task.result()
+        #expect(result.failure == (isCut ? .reset : .httpStatus))
+        #expect(result.attribution?.party == .theirs)
+        let clause = ", and no new stream was given to send the body again"
+        #expect(result.explanation?.hasPrefix("\(server.url()): ") == true)
+        #expect(result.explanation?.hasSuffix(clause) == true, "\(result.explanation ?? "")")
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("An unread stream may begin another attempt")
     func untouched() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }

@@ -84,8 +84,11 @@ enum AttemptRules {
     }
 
     /// Handles an attempt that could not start: nothing was sent, so nothing is charged.
+    ///
+    /// `earlier` is the reason why the attempt was needed, if the task fails for that reason.
     static func cannotStart(
-        _ record: TaskRecord, _ failure: TaskFailure, _ message: String, in session: inout SessionState
+        _ record: TaskRecord, _ failure: TaskFailure, _ message: String,
+        after earlier: DelegateState.UploadFailure? = nil, in session: inout SessionState
     ) {
         // The engine does not have this attempt.
         record.live?.pool = nil
@@ -94,7 +97,10 @@ enum AttemptRules {
         if failure == .diskFull, record.waitsForResources {
             return session.bodies.waitForDisk(record, message, &session.tasks)
         }
-        EndRules.fail(record, failure, FailureSentence(message), in: &session)
+        guard var earlier else { return EndRules.fail(record, failure, FailureSentence(message), in: &session) }
+        earlier.sentence.clause += ", and no new stream was given to send the body again"
+        record.result.attribution = earlier.attribution
+        EndRules.fail(record, earlier.failure, earlier.sentence, in: &session)
     }
 
     // MARK: - Pauses and repetitions

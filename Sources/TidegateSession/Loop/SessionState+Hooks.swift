@@ -243,14 +243,16 @@ extension SessionState {
         live.hook = .none
         record.clocks.bytesMoved(at: self.tasks.now)
         guard let stream, stream.isUntouched else {
+            let earlier = record.delegate?.uploadFailure
             let message = "the body's stream has been read and would have to be sent once more"
-            return AttemptRules.cannotStart(record, .bodyChanged, message, in: &self)
+            return AttemptRules.cannotStart(record, .bodyChanged, message, after: earlier, in: &self)
         }
         guard stream.claim(for: record.task.id) else {
             return AttemptRules.cannotStart(
                 record, .invalidRequest, "the stream for the request's body belongs to another task", in: &self)
         }
         record.ownDelegate.bodyStream = stream
+        record.ownDelegate.uploadFailure = nil
         AttemptRules.launch(record, on: addresses, in: &self)
     }
 }

@@ -36,7 +36,9 @@ public struct SessionHooks: Sendable {
     /// The attempt ends before its request is sent, and another one follows with the verdict: once for each certificate
     /// chain that a task receives. Neither hook works behind an https proxy: the task fails.
     public var askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)?
-    /// Called for another stream if a request with a body stream must be sent again; nil gives up.
+    /// Called for another stream if a request with a body stream must be sent again.
+    ///
+    /// With nil the task fails for the reason that made another attempt necessary.
     public var newBodyStream: (@Sendable (TransferTask) async -> UploadStream?)?
 
     /// Creates a set of hooks.

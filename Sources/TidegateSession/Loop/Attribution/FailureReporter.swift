@@ -23,6 +23,9 @@ struct FailureReporter {
         _ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure, isCharged: Bool, _ tasks: inout SessionTasks
     ) {
         let attribution = self.attribute(end, record, at: tasks.now)
+        if failure != .cancelled, record.uploadStream?.isUntouched == false {
+            record.ownDelegate.uploadFailure = (failure, attribution, self.sentence(end, record))
+        }
         tasks.publish(.attemptFailed(end.summary(of: record), failure, attribution, isCharged: isCharged), record)
     }
 

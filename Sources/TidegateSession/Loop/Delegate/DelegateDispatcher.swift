@@ -134,6 +134,10 @@ final class DelegateState {
     var destination: Destination?
     /// The stream that replaces the request's own.
     var bodyStream: UploadStream?
+    /// Why the current stream would have to be sent again; nil if no attempt with it has failed.
+    var uploadFailure: UploadFailure?
+
+    typealias UploadFailure = (failure: TaskFailure, attribution: Attribution?, sentence: FailureSentence)
     /// True once a hook has decided about the body.
     var isDispositionKnown = false
     /// True if an unfinished download is kept although its task was cancelled.
