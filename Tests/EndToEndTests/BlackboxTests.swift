@@ -20,6 +20,13 @@ struct BlackboxTests {
           missing_header: {prober: http, http: {fail_if_header_matches: [{header: X-Gone, regexp: "b"}]}}
           allowed_header: {prober: http, http: {fail_if_header_matches: [{header: X-Gone, regexp: b, allow_missing: true}]}}
           no_redirects: {prober: http, http: {follow_redirects: false, valid_status_codes: [302]}}
+          cut: {prober: http, http: {fail_if_body_matches_regexp: [gone]}}
+          cut_header: {prober: http, http: {fail_if_header_matches: [{header: X-Gone, regexp: b}], fail_if_body_matches_regexp: [gone]}}
+          cut_limit: {prober: http, http: {body_size_limit: 8B, fail_if_body_matches_regexp: [gone]}}
+          cut_gzip: {prober: http, http: {compression: gzip, headers: {Accept-Encoding: gzip}, fail_if_body_matches_regexp: [gone]}}
+          deflate: {prober: http, http: {compression: deflate, headers: {Accept-Encoding: deflate}}}
+          deflate_body: {prober: http, http: {compression: deflate, headers: {Accept-Encoding: deflate}, fail_if_body_matches_regexp: [gone]}}
+          switch: {prober: http, http: {valid_status_codes: [101]}}
           gzip: {prober: http, http: {compression: gzip, headers: {Accept-Encoding: gzip}}}
           limit: {prober: http, http: {body_size_limit: 8B}}
           http2_only: {prober: http, http: {valid_http_versions: ["HTTP/2.0"]}}
@@ -39,8 +46,15 @@ struct BlackboxTests {
             [
                 "HOST/", "HOST/404", "HOST/r3", "HOST/loop", "HOST/chunked", "HOST/gzip", "HOST/modified", "HOST/204",
                 "HOST/300", "HOST/no-location", "HOST/cookie", "HOST/until-close", "127.0.0.1:1/", "invalid://x",
-                "http://HOST/?a=b", "https://TLS/", "nowhere.invalid", "HOST/echo",
+                "http://HOST/?a=b", "https://TLS/", "nowhere.invalid", "HOST/echo", "HOST/with a blank", " HOST/",
+                "HOST/ ",
+                "HOST/a#b c", "ho st/", "HOST/cut", "HOST/101", "HOST/lengths",
             ]
+        ), ("cut", ["HOST/cut", "HOST/cut-chunk", "HOST/cut-404", "HOST/"]), ("cut_header", ["HOST/cut", "HOST/"]),
+        ("cut_limit", ["HOST/"]), ("cut_gzip", ["HOST/gzip", "HOST/cut-gzip", "HOST/", "HOST/404"]),
+        ("deflate", ["HOST/deflate", "HOST/zlib"]), ("deflate_body", ["HOST/deflate", "HOST/zlib"]),
+        (
+            "switch", ["HOST/101", "HOST/"]
         ), ("http_404", ["HOST/404", "HOST/"]), ("body", ["HOST/", "HOST/404"]), ("no_body", ["HOST/", "HOST/204"]),
         ("header", ["HOST/", "HOST/404"]), ("no_header", ["HOST/"]), ("missing_header", ["HOST/"]),
         ("allowed_header", ["HOST/"]), ("no_redirects", ["HOST/r1", "HOST/"]), ("gzip", ["HOST/gzip", "HOST/"]),
@@ -66,6 +80,7 @@ struct BlackboxTests {
                 try await comparison.compare(module, target, exceptValuesOf: own)
             }
         }
+        #expect(server.requests.count { $0.path == "/with%20a%20blank" } == 2)
         // What both sent is the same, but for how they call themselves.
         let echoes = server.requests.filter { $0.path == "/echo" }
         #expect(echoes.count == 8)
@@ -93,6 +108,22 @@ struct BlackboxTests {
         case "/loop": return .respond(302, ["Location: /loop"], text: "again")
         case "/chunked": return .chunked(["hello"])
         case "/gzip": return .respond(200, ["Content-Encoding: gzip"], body: Self.compressed)
+        case "/deflate": return .respond(200, ["Content-Encoding: deflate"], body: Self.deflated)
+        case "/zlib":
+            return .respond(
+                200, ["Content-Encoding: deflate"],
+                body: [0x78, 0x9C] + Self.deflated + [0x1A, 0x0B, 0x04, 0x5D])
+        case "/cut-gzip": return .respond(200, ["Content-Encoding: gzip"], body: Self.compressed.dropLast(12))
+        case "/cut", "/cut-404":
+            let head = LiveServerAnswer.head(request.path == "/cut" ? 200 : 404, ["Content-Length: 50"])
+            return LiveServerAnswer([.send(head + Array("hello".utf8)), .close])
+        case "/cut-chunk": return .chunked(["hello"], isWhole: false).then(.close)
+        case "/101":
+            let head = LiveServerAnswer.head(101, ["Upgrade: tide", "Connection: Upgrade"])
+            return LiveServerAnswer([.send(head + Array("hello".utf8)), .close])
+        case "/lengths":
+            let head = LiveServerAnswer.head(200, ["Content-Length: 5", "Content-Length: 2"])
+            return LiveServerAnswer([.send(head + Array("hello".utf8)), .close])
         case "/modified": return .respond(200, ["Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT"], text: "old")
         case "/cookie":
             return request.field("cookie") == nil
@@ -105,6 +136,11 @@ struct BlackboxTests {
         default: return .respond(200, ["X-A: b"], text: "hello world")
         }
     }
+
+    // "hello world" as RFC 1951 has it.
+    private static let deflated: [UInt8] = [
+        0xCB, 0x48, 0xCD, 0xC9, 0xC9, 0x57, 0x28, 0xCF, 0x2F, 0xCA, 0x49, 0x01, 0x00,
+    ]
 
     // "hello world" by gzip(1).
     private static let compressed: [UInt8] = [

@@ -34,8 +34,9 @@ struct HTTPProbe: TargetProbe {
         return self.source.isBound ? nil : .address(address, port: port ?? url.target.port)
     }
 
-    // A target may lack a scheme.
+    // A target may lack a scheme and have spaces.
     private func completed(_ text: String) -> String {
+        let text = text.replacing(" ", with: "%20")
         let start = text.prefix(8).lowercased()
         return start.hasPrefix("http://") || start.hasPrefix("https://") ? text : "http://\(text)"
     }
@@ -55,17 +56,29 @@ extension HTTPProbe {
     private static let mostNodes = 250_000
 
     /// Checks in blackbox_exporter's order; the first failed check is the reason.
-    func check(_ head: ResponseHead, body: [UInt8], isEncrypted: Bool, _ findings: inout ProbeFindings) async {
+    ///
+    /// Without a `body` it could not be read, which breaks every condition about it.
+    func check(_ head: ResponseHead, body: [UInt8]?, isEncrypted: Bool, _ findings: inout ProbeFindings) async {
         let expected = self.options.validStatuses
-        if !self.options.acceptsAnyStatus,
-            !(expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status))
-        {
+        var isGood =
+            self.options.acceptsAnyStatus
+            || (expected.isEmpty ? (200..<300).contains(head.status) : expected.contains(head.status))
+        if !isGood {
             let wanted = expected.isEmpty ? "2xx" : expected.map(String.init).joined(separator: ", ")
             findings.fail(.status, Self.party(of: head.status), "\(head.status), expected \(wanted)")
         }
-        if findings.failure == nil { self.checkHeaders(head, &findings) }
-        if findings.failure == nil { self.checkBody(body, &findings) }
-        if findings.failure == nil, self.options.examinesJSON { await self.checkJSON(body, &findings) }
+        if isGood, let problem = self.headerProblem(head) {
+            isGood = false
+            self.fail(.header, problem, &findings)
+        }
+        if let body {
+            if findings.failure == nil { self.checkBody(body, &findings) }
+            if findings.failure == nil, self.options.examinesJSON { await self.checkJSON(body, &findings) }
+        } else if isGood, self.options.matchesBody {
+            findings.set(.failedDueToRegex, 1)
+        } else if isGood, self.options.examinesJSON {
+            findings.set(.failedDueToCEL, 1)
+        }
         let version = head.version == "2" ? "HTTP/2.0" : "HTTP/\(head.version)"
         if !self.options.validVersions.isEmpty, !self.options.validVersions.contains(version) {
             findings.fail(
@@ -82,7 +95,7 @@ extension HTTPProbe {
     // credentials.
     private static func party(of status: Int) -> FaultParty { [401, 407].contains(status) ? .mine : .theirs }
 
-    private func checkHeaders(_ head: ResponseHead, _ findings: inout ProbeFindings) {
+    private func headerProblem(_ head: ResponseHead) -> String? {
         let fields = head.fields
         for (conditions, isBad, verb) in [
             (self.options.failsIfHeaderMatches, true, "matches"),
@@ -91,13 +104,12 @@ extension HTTPProbe {
             for condition in conditions {
                 let values = fields.filter { $0.name == condition.name }.map(\.value)
                 if values.isEmpty, condition.allowsMissing { continue }
-                guard !values.isEmpty else {
-                    return self.fail(.header, "the answer has no field \(condition.name)", &findings)
-                }
+                guard !values.isEmpty else { return "the answer has no field \(condition.name)" }
                 guard values.contains(where: { condition.pattern.matches(Array($0.utf8)) }) == isBad else { continue }
-                return self.fail(.header, "\(condition.name) \(verb) \"\(condition.pattern.pattern)\"", &findings)
+                return "\(condition.name) \(verb) \"\(condition.pattern.pattern)\""
             }
         }
+        return nil
     }
 
     private func checkBody(_ body: [UInt8], _ findings: inout ProbeFindings) {

@@ -18,12 +18,20 @@ extension HTTPProbeExchanges {
         }
         self.record(head, last.outcome, &findings)
         await self.probe.check(
-            head, body: last.body?.bytes ?? [], isEncrypted: last.outcome.certificateChain != nil, &findings)
+            head, body: self.isUnreadable(last.outcome) ? nil : last.body?.bytes ?? [],
+            isEncrypted: last.outcome.certificateChain != nil, &findings)
+    }
+
+    // blackbox_exporter opens gzip before the conditions about the body, so what is not gzip breaks none of them.
+    private func isUnreadable(_ outcome: AttemptOutcome) -> Bool {
+        guard let failure = outcome.failure, failure != .httpStatus else { return false }
+        return self.probe.options.coding != .gzip || outcome.progress.received > 0
     }
 
     private func record(_ head: ResponseHead, _ outcome: AttemptOutcome, _ findings: inout ProbeFindings) {
         findings.set(.httpStatus, Double(head.status))
-        findings.set(.httpContentLength, Double(head.contentLength ?? ([204, 304].contains(head.status) ? 0 : -1)))
+        findings.set(
+            .httpContentLength, Double(head.contentLength ?? ([101, 204, 304].contains(head.status) ? 0 : -1)))
         if !self.endsWithRedirect {
             let limit = outcome.failure == .tooLarge ? self.probe.options.maxBodyBytes : nil
             findings.set(.httpBodyLength, limit.map(Double.init) ?? Double(outcome.progress.received))

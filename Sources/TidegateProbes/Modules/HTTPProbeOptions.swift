@@ -52,9 +52,10 @@ package struct HTTPProbeOptions: Sendable, Hashable {
     static func isSafe(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS", "TRACE"].contains(method) }
 
     /// True if bodies are examined.
-    var examinesBody: Bool {
-        !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty || self.examinesJSON
-    }
+    var examinesBody: Bool { self.matchesBody || self.examinesJSON }
+
+    /// True if regular expressions search bodies.
+    var matchesBody: Bool { !self.failsIfBodyMatches.isEmpty || !self.failsIfBodyDoesNotMatch.isEmpty }
 
     /// True if bodies must be JSON.
     var examinesJSON: Bool { self.failsIfJSONMatches != nil || self.failsIfJSONDoesNotMatch != nil }

@@ -32,7 +32,7 @@ struct WebSocketProbe: TargetProbe {
         guard start.hasPrefix("ws://") || start == "wss://", let colon = text.firstIndex(of: ":") else {
             throw TextError("\"\(Secrets.target(text))\" does not begin with ws:// or wss://")
         }
-        let url = try HTTPURL((start == "wss://" ? "https" : "http") + text[colon...])
+        let url = try HTTPURL((start == "wss://" ? "https" : "http") + text[colon...].replacing(" ", with: "%20"))
         guard url.userInfo == nil else { throw TextError("the URL has a user; the module's basic_auth is for that") }
         return url
     }

@@ -20,6 +20,7 @@ final class ContentDecoder {
     private static let turnLimit = 1024 * 1024
 
     private let coding: Coding
+    private let isBare: Bool
     private let inflater: Inflater
     private let output: UnsafeMutableRawBufferPointer
     /// Decoded bytes that are not written yet.
@@ -32,10 +33,11 @@ final class ContentDecoder {
     /// Whether the last piece was full, so that zlib may hold more.
     private var mayHaveMore = false
 
-    /// Nil if out of memory.
-    init?(_ coding: Coding) {
+    /// With `isBare` a deflate body must not have the zlib header that RFC 9110 requires; nil if out of memory.
+    init?(_ coding: Coding, isBare: Bool = false) {
         guard let inflater = Inflater(coding == .gzip ? .gzip : .zlib) else { return nil }
         self.coding = coding
+        self.isBare = isBare
         self.inflater = inflater
         self.output = .allocate(byteCount: Self.pieceSize, alignment: 16)
     }
@@ -95,9 +97,8 @@ final class ContentDecoder {
         if self.position == .end {
             guard self.coding == .gzip, first == 0x1F, self.inflater.reset(.gzip) else { return false }
             self.isLaterMember = true
-        } else if self.coding == .deflate, first & 0x8F != 0x08 {
-            // Some servers send deflate without the zlib header that RFC 9110 requires; no such stream starts like one
-            // with it.
+        } else if self.coding == .deflate, self.isBare || first & 0x8F != 0x08 {
+            // Some servers send deflate without the header; no such stream starts like one with it.
             guard self.inflater.reset(.raw) else { return false }
         }
         self.position = .inside

@@ -39,7 +39,7 @@ struct ResponseReceiver: ~Copyable {
         switch coding {
         case .identity: break
         case .gzip, .deflate:
-            guard let decoder = ContentDecoder.Coding(rawValue: coding.rawValue).flatMap({ ContentDecoder($0) }) else {
+            guard let decoder = ContentDecoder(coding == .gzip ? .gzip : .deflate, isBare: coding == .deflate) else {
                 return .failed(.internal, "out of memory")
             }
             self.decoding = .here(decoder)
