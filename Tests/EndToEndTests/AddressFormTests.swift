@@ -32,7 +32,8 @@ struct AddressFormTests {
         ("127.0.0.1", true), ("[::ffff:127.0.0.1]", true), ("[::ffff:7f00:1]", true), ("[::1]", true),
         ("[0:0:0:0:0:0:0:1]", true), ("localhost", true), ("0.0.0.0", true), ("[::]", true),
         (TwoHosts.peer, false), ("[::ffff:\(TwoHosts.peer)]", false), ("[2001:db8:77::1]", false),
-        ("[fe80::77:1%77]", false),
+        ("[fe80::77:1%77]", false), ("[fe80::77:1%2577]", false), ("[fe80::77:1%uplink]", false),
+        ("[fe80::77:1%25uplink]", false), ("[fe80::77:1%25up%6Cink]", false),
     ]
 
     @Test("A request is sent once, however the address is written")

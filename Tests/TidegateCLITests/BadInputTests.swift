@@ -154,6 +154,7 @@ import Tidegate
         "A zone may be a name or a number, and unusual but valid arguments are accepted",
         arguments: [
             ["explain", "fe80::1%lo"], ["explain", "fe80::1%1"], ["explain", "http://[fe80::1%lo]:8080/x?y#z"],
+            ["explain", "http://[fe80::1%25lo]/"], ["wait", "--for", "http://[fe80::1%25lo]/"],
             ["explain", "HTTPS://User:secret@A.Example"], ["explain", "--brief", "a.example", "b.example"],
             ["explain", "xn--bcher-kva.example"],
             ["wait", "--for", "host:[fe80::1%lo]:22"], ["wait", "--for", "carrier:nosuch0"],

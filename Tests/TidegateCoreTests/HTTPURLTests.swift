@@ -28,6 +28,28 @@ import TidegateCore
         #expect(try HTTPURL("http://[fe80::1%2]:81/x").description == "http://[fe80::1]:81/x")
     }
 
+    @Test(
+        "A zone is decoded (RFC 6874) unless only the written one exists",
+        arguments: [
+            ("%25eth0", 2), ("%eth0", 2), ("%25eth0%2E7", 3), ("%eth0.7", 3), ("%2525wan", 4), ("%25wan", 4),
+            ("%25wan9", nil), ("%25", nil), ("%wan9", nil),
+        ])
+    func zones(_ zone: String, _ index: UInt32?) throws {
+        let known: [String: UInt32] = ["eth0": 2, "eth0.7": 3, "25wan": 4]
+        let url = try? HTTPURL("http://[fe80::1\(zone)]:81/x") { known[$0] }
+        #expect(try url?.target == index.map { try Target("[fe80::1%\($0)]:81") })
+    }
+
+    @Test("A zone is looked up among this host's interfaces unless it is a number")
+    func ownZones() throws {
+        let index = try #require(Target.index(ofZone: "lo"))
+        #expect(try HTTPURL("http://[fe80::1%25lo]/").target == HTTPURL("http://[fe80::1%\(index)]/").target)
+        #expect(try Target("fe80::1%lo") == Target("fe80::1%\(index)"))
+        #expect(Target.index(ofZone: "7") == 7 && Target.index(ofZone: "0") == nil)
+        let error = #expect(throws: HTTPURLError.self) { try HTTPURL("http://[fe80::1%25nosuch]/") }
+        #expect(error?.description.hasSuffix("the zone \"nosuch\" in \"[fe80::1%nosuch]\" names no interface") == true)
+    }
+
     @Test("A name with letters beyond ASCII is requested in its encoded form, and shown as it was typed")
     func international() throws {
         let url = try HTTPURL("http://Bücher.example:81/ä?ö#x")

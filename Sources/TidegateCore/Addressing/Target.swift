@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A destination: a host name or an address, with an optional port.
 public struct Target: Sendable, Hashable, CustomStringConvertible {
     /// A host name in lower case without a final dot, or the canonical text of an address.
@@ -21,10 +23,9 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses `HOST`, `HOST:PORT`, `ADDRESS`, `[IPV6]` or `[IPV6]:PORT`.
     ///
-    /// - Parameter zone: The index of the interface that an IPv6 zone names; nil if it names none. Without it, a
-    ///   zone must be a number.
+    /// - Parameter zone: The index of the interface that an IPv6 zone names; nil if it names none.
     /// - Throws: ``TargetError``, which quotes the part that is wrong.
-    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
+    public init(_ text: String, zone: (String) -> UInt32? = Target.index(ofZone:)) throws(TargetError) {
         let text = try Target.numberingZone(of: text, by: zone)
         let (host, port) = try Target.split(text)
         let address = IPAddress(host)
@@ -55,6 +56,13 @@ public struct Target: Sendable, Hashable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) {
         hasher.combine(self.host)
         hasher.combine(self.port)
+    }
+
+    /// The index of the interface that a zone names: the zone itself if it is a number, else that of the interface of
+    /// this host with that name (if_nametoindex(3)); nil if there is no such interface.
+    public static func index(ofZone name: String) -> UInt32? {
+        let index = unsafe UInt32(name) ?? if_nametoindex(name)
+        return index == 0 ? nil : index
     }
 
     // RFC 4007 11: ADDRESS%ZONE; the zone ends with the text or with the bracket around the address.

@@ -32,7 +32,7 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
     /// Parses `http://[USER[:PASSWORD]@]HOST[:PORT][/PATH][?QUERY][#FRAGMENT]`.
     ///
     /// - Parameter zone: See ``Target/init(_:zone:)``.
-    package convenience init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(HTTPURLError) {
+    package convenience init(_ text: String, zone: (String) -> UInt32? = Target.index(ofZone:)) throws(HTTPURLError) {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { throw .character(text) }
         // By bytes, which takes a tenth of the time that characters take.
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8),
@@ -131,9 +131,19 @@ package final class HTTPURL: Sendable, Hashable, CustomStringConvertible {
     private static func target(
         _ authority: Substring, scheme: Scheme, of url: String, zone: (String) -> UInt32?
     ) throws(HTTPURLError) -> Target {
+        let text = String(authority.hasSuffix(":") ? authority.dropLast() : authority)
         do throws(TargetError) {
-            let target = try Target(String(authority.hasSuffix(":") ? authority.dropLast() : authority), zone: zone)
-            return target.withDefaultPort(scheme.port)
+            guard text.hasPrefix("["), text.contains("%25") else {
+                return try Target(text, zone: zone).withDefaultPort(scheme.port)
+            }
+            do throws(TargetError) {
+                // RFC 6874: the % before a zone is escaped, and so are characters within it.
+                return try Target(HTTPURL.percentDecoded(text), zone: zone).withDefaultPort(scheme.port)
+            } catch {
+                // Many programs take a zone in a URL as RFC 4007 writes it.
+                guard let target = try? Target(text, zone: zone) else { throw error }
+                return target.withDefaultPort(scheme.port)
+            }
         } catch {
             throw .target(error, in: url)
         }

@@ -39,7 +39,7 @@ public enum WaitCondition: Sendable, Hashable {
     ///
     /// - Parameter zone: See ``Target/init(_:zone:)``.
     /// - Throws: ``WaitConditionError``, which quotes the invalid part.
-    public init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(WaitConditionError) {
+    public init(_ text: String, zone: (String) -> UInt32? = Target.index(ofZone:)) throws(WaitConditionError) {
         guard !text.contains("://") else {
             self = .url(try WaitCondition.url(text, zone: zone))
             return

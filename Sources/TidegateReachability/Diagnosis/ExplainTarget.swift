@@ -62,7 +62,7 @@ extension ExplainTarget {
     ///
     /// - Parameter zone: See ``Target/init(_:zone:)``.
     /// - Throws: ``TargetError``, which quotes the invalid part.
-    package init(_ text: String, zone: (String) -> UInt32? = { UInt32($0) }) throws(TargetError) {
+    package init(_ text: String, zone: (String) -> UInt32? = Target.index(ofZone:)) throws(TargetError) {
         do throws(HTTPURLError) {
             self.init(try HTTPURL(text, zone: zone))
         } catch {
