@@ -19,7 +19,7 @@ package struct AccessPolicy: Sendable, Hashable {
 package struct RateLimit: Sendable, Hashable {
     /// The time per request; more than zero.
     package let interval: Duration
-    /// How many requests may arrive together after a pause; at least 1.
+    /// How many requests may arrive together after a pause; 0 refuses every request.
     package let burst: Int
 
     /// A limit with these values.

@@ -147,8 +147,7 @@ import TidegateTestKit
             "rate_limit: {interval: 1}",
             "1: rate_limit.interval: \"1\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
         ),
-        ("rate_limit: {interval: 1s}", "1: rate_limit: \"burst\" must be at least 1"),
-        ("rate_limit: {interval: 1s, burst: 0}", "1: rate_limit.burst: \"burst\" must be at least 1"),
+        ("rate_limit: {interval: 1s, burst: -1}", "1: rate_limit.burst: -1 is below the minimum of 0"),
         ("rate_limit: {interval: 1s, burst: many}", "1: rate_limit.burst: expected a whole number, found \"many\""),
     ]
 
@@ -211,6 +210,13 @@ import TidegateTestKit
             let access = try folder.look().result.get()
             #expect(!access.isEncrypted && !access.hasUsers && access.rate == nil)
         }
+    }
+
+    @Test("A rate without a burst starts, as in exporter-toolkit", arguments: ["", ", burst: 0"])
+    func noBurst(_ burst: String) async throws {
+        let folder = try await WebFolder()
+        try folder.write("rate_limit: {interval: 1s\(burst)}\n")
+        #expect(try folder.look().result.get().rate == RateLimit(interval: .seconds(1), burst: 0))
     }
 
     @Test("A key with a passphrase is refused without a prompt")

@@ -100,6 +100,20 @@ import TidegateTestKit
         }
     }
 
+    @Test("A burst of 0 refuses every request")
+    func noBurst() async throws {
+        var policy = AccessPolicy()
+        policy.rate = RateLimit(interval: .seconds(60), burst: 0)
+        let fixture = Fixture()
+        try await fixture.serving(try ScriptedAccessPolicy(policy)) { port in
+            for _ in 0..<2 {
+                let refused = try await RawConnection.ask(port: port, "/-/healthy")
+                #expect(refused.status == 429 && refused.fields["retry-after"] == "60")
+                fixture.time.advance(by: .seconds(120))
+            }
+        }
+    }
+
     @Test("A verified user is answered while many clients guess passwords")
     func guesses() async throws {
         let source = try ScriptedAccessPolicy(Self.policy())

@@ -15,7 +15,7 @@ enum WebSchema {
             [
                 .value("interval", \.interval, .duration(atLeast: .zero)),
                 .value("burst", \.burst, .number(in: 0...1_000_000)),
-            ], check: Self.checkRate),
+            ]),
     ]
 
     static let tls: [Field<WebConfiguration.TLS>] = [
@@ -103,12 +103,6 @@ enum WebSchema {
             let types = "RequireAndVerifyClientCert or RequireAnyClientCert"
             section.add("requires the \"client_auth_type\" \(types)", at: names)
         }
-    }
-
-    private static func checkRate(_ configuration: WebConfiguration, _ section: inout SectionCheck) {
-        guard let limit = configuration.limit, limit.burst < 1, configuration.burst != nil || !section.isGiven("burst")
-        else { return }
-        section.add("\"burst\" must be at least 1", at: section.node.value(of: "burst"))
     }
 }
 
