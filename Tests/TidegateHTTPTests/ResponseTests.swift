@@ -90,6 +90,8 @@ import Testing
         #expect(matches("Application/JSON ; charset=utf-8", "application/json"))
         #expect(matches("image/png", "image/*"))
         #expect(matches("image/png", "*/*"))
+        #expect(matches("Application/json; charset=utf-8", "*/JSON"))
+        #expect(!matches("application/problem+json", "*/json") && !matches(nil, "*/json"))
         #expect(matches(nil, "*/*"))
         #expect(!matches("imagex/png", "image/*"))
         #expect(!matches("application/jsonp", "application/json"))

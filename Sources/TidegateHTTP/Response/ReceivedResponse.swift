@@ -75,7 +75,7 @@ extension StringProtocol {
 public enum ResponseRule: Sendable {
     /// The status is one of these.
     case status(Set<Int>)
-    /// The media type is one of these, `type/*` or `*/*`; parameters and case are ignored.
+    /// The media type is one of these, `type/*`, `*/subtype` or `*/*`; parameters and case are ignored.
     ///
     /// A response without a body needs no type. A response that cannot have a body may have any.
     case contentType([String])
@@ -101,6 +101,7 @@ public enum ResponseRule: Sendable {
     private static func matches(_ type: String, _ pattern: String) -> Bool {
         if pattern == "*/*" || pattern == type { return true }
         return pattern.hasSuffix("/*") && type.hasPrefix(pattern.dropLast())
+            || pattern.hasPrefix("*/") && type.hasSuffix(pattern.dropFirst())
     }
 }
 
