@@ -146,7 +146,7 @@ struct SidecarDashboardTests {
         #expect(fired.annotations["summary"]?.isEmpty == false, "\(name)")
         let description = try #require(fired.annotations["description"])
         #expect(description.contains("127.0.0.1:9843") && !description.contains("<"), "\(description)")
-        #expect(fired.annotations["runbook_url"] == "dashboards/README.md#\(name.lowercased())")
+        #expect(fired.annotations["runbook_url"] == "docs/metrics.md#\(name.lowercased())")
         switch name {
         case "TidegateTargetNotRouted": #expect(description.contains("route to barred for"), "\(description)")
         case "TidegateTargetUnreachable": #expect(description.contains("reached closed for"), "\(description)")

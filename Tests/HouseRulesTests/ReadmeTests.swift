@@ -63,9 +63,17 @@ import Testing
 
     private static func trimmed(_ line: Substring) -> String { line.trimmingCharacters(in: .whitespaces) }
 
+    @Test("The README leads to every page of docs")
+    func pages() throws {
+        let readme = try self.tree.read("README.md")
+        for page in try self.tree.files(below: "docs", ending: ".md") {
+            #expect(readme.contains("](\(page.path))"), "\(page.path)")
+        }
+    }
+
     @Test("Runbook links of the alerts lead to headings of the runbook")
     func runbooks() throws {
-        let headings = try self.tree.read("dashboards/README.md").split(separator: "\n").filter { $0.hasPrefix("#") }
+        let headings = try self.tree.read("docs/metrics.md").split(separator: "\n").filter { $0.hasPrefix("#") }
             .map {
                 $0.drop { $0 == "#" || $0 == " " }.lowercased().replacingOccurrences(of: " ", with: "-")
             }

@@ -7,13 +7,13 @@ import TidegateTestKit
     private let alerts: RuleFile
     private let rules: RuleFile
     private let tests: RuleFile
-    private let readme: RuleFile
+    private let page: RuleFile
 
     init() throws {
         self.alerts = try RuleFile("alerts.yml")
         self.rules = try RuleFile("rules.yml")
         self.tests = try RuleFile("tests.yml")
-        self.readme = try RuleFile("README.md")
+        self.page = try RuleFile("../docs/metrics.md")
     }
 
     @Test(
@@ -36,10 +36,10 @@ import TidegateTestKit
             #expect(alert.hasPrefix("Tidegate"))
             #expect(self.tests.text.contains("name: \(alert) fires\n"))
             #expect(self.tests.text.contains("name: \(alert) stays silent\n"))
-            #expect(self.readme.text.contains("\n### \(alert)\n"))
-            #expect(self.alerts.text.contains("dashboards/README.md#\(alert.lowercased())\n"))
+            #expect(self.page.text.contains("\n### \(alert)\n"))
+            #expect(self.alerts.text.contains("docs/metrics.md#\(alert.lowercased())\n"))
         }
-        let sections = self.readme.text.matches(of: /\n### (\w+)\n/).map { String($0.1) }
+        let sections = self.page.text.matches(of: /\n### (\w+)\n/).map { String($0.1) }
         #expect(Set(sections) == Set(names), "a section of the runbook is for an alert that exists")
     }
 
@@ -51,7 +51,7 @@ import TidegateTestKit
             let name = rule.prefix { $0 != "\n" }
             #expect(rule.contains(/severity: (critical|warning|info)\n/), "\(name)")
             #expect(rule.contains(/summary: "?[A-Z].*\."?\n/), "\(name)")
-            for key in ["description: ", "runbook_url: dashboards/README.md#", "for: "] {
+            for key in ["description: ", "runbook_url: docs/metrics.md#", "for: "] {
                 #expect(rule.contains(key), "\(name)")
             }
         }

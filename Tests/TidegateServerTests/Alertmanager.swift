@@ -37,8 +37,8 @@ struct Alertmanager {
     }
 
     private static func inhibitions() throws -> String {
-        let readme = try String(contentsOf: Dashboard.folder.appendingPathComponent("README.md"), encoding: .utf8)
-        let blocks = readme.components(separatedBy: "```yaml\n").dropFirst()
+        let file = Dashboard.folder.deletingLastPathComponent().appendingPathComponent("docs/metrics.md")
+        let blocks = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```yaml\n").dropFirst()
         return blocks.compactMap { $0.components(separatedBy: "```").first }.joined()
     }
 

@@ -37,7 +37,7 @@ import TidegateTestKit
             #expect(fired.labels["instance"] == "127.0.0.1:\(port)")
             #expect(fired.annotations["summary"] == "This host has had no default route for 5 minutes.")
             #expect(fired.annotations["description"]?.hasPrefix("127.0.0.1:\(port) has had no path") == true)
-            #expect(fired.annotations["runbook_url"] == "dashboards/README.md#tidegateourpathlost")
+            #expect(fired.annotations["runbook_url"] == "docs/metrics.md#tidegateourpathlost")
             // That tasks wait is a consequence, and not told as well; only when the path is back it is news. They begin to
             // wait now, because Alertmanager tells what reaches it before its cause does.
             fixture.view.change { $0.statistics.oldestStart[.waiting] = WallTime(microseconds: 0) }
