@@ -9,9 +9,7 @@ import TidegateTestKit
 @Suite struct RecordedEventTests {
     @Test("Every event has the JSON, the log line, the sentence and the place that were recorded")
     func recorded() throws {
-        let answers = Self.events.flatMap { payload -> [(evidence: String, answer: String)] in
-            let event = Event(
-                sequence: 7, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: payload)
+        let answers = Self.events.flatMap { event -> [(evidence: String, answer: String)] in
             let projection = event.projection
             let line = projection.fields.compactMap { field in field.logKey.map { "\($0)=\(field.value)" } }
             return [
@@ -24,10 +22,45 @@ import TidegateTestKit
         #expect(try RecordedAnswers.differences(answers, from: file) == [])
     }
 
-    private static var events: [Event.Payload] {
-        EveryEvent.payloads.filter { $0.topic != .task } + EveryEvent.tasks(of: .download) + self.tasks
+    @Test("docs/api.md has every event with its members, and names those that are not sent")
+    func documented() throws {
+        var members: [String: [String]] = [:]
+        var sent: Set = ["task.progress"]
+        for event in Self.events {
+            // The page names the members of all tasks once.
+            let common = event.payload.topic == .task ? ["task", "kind", "trace", "span"] : []
+            let keys = event.projection.fields.compactMap(\.key).filter { !common.contains($0) }
+            let known = members[event.name] ?? []
+            members[event.name] = known + keys.filter { !known.contains($0) }
+            if event.relevance >= .history { sent.insert(event.name) }
+        }
+        let file = URL(filePath: #filePath).appending(path: "../../../docs/api.md").standardized
+        let page = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n## ")
+        let section = try #require(page.first { $0.hasPrefix("Events\n") })
+        var rows: [String: [String]] = [:]
+        for line in section.split(separator: "\n") where line.hasPrefix("| `") {
+            let cells = line.split(separator: "|")
+            rows[Self.quoted(cells[0]).joined()] = cells.count == 3 ? Self.quoted(cells[2]) : []
+        }
+        #expect(rows == members.filter { sent.contains($0.key) })
+        let list = try #require(
+            section.components(separatedBy: "and not sent:").last?.components(separatedBy: "\n- ").first)
+        #expect(Set(Self.quoted(list)) == Set(members.keys).subtracting(sent))
+    }
+
+    private static func quoted(_ text: some StringProtocol) -> [String] {
+        text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+    }
+
+    private static var events: [Event] {
+        let payloads =
+            EveryEvent.payloads.filter { $0.topic != .task } + EveryEvent.tasks(of: .download) + self.tasks
             + self.links.map { .link($0) } + self.sessions.map { .session($0) }
             + self.connections.map { .connection($0) }
+        return payloads.map {
+            Event(sequence: 7, time: WallTime(microseconds: 0), moment: MonotonicTime(nanoseconds: 0), payload: $0)
+        }
     }
 
     private static let links: [LinkEvent] = {

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidegateCore
 import TidegateTestKit
 
 @testable import TidegateServer
@@ -34,12 +35,31 @@ import TidegateTestKit
         }
     }
 
-    @Test("Every object has an example with all of its members", arguments: ["status", "targets", "tasks"])
-    func members(_ route: String) async throws {
-        let response = try await Fixture().respond("GET", "/api/v1/\(route)")
+    /// An endpoint whose lists are not empty.
+    private static var fixture: Fixture {
+        var fixture = Fixture()
+        fixture.scheduledProbes = [ScheduledProbePageTests.report([.success, .failure, .inconclusive])]
+        var interval = RemoteReport.Interval(age: .seconds(20))
+        (interval.succeeded, interval.failures) = (4, [.theirs: 1])
+        var report = ConnectionSamples.report
+        report.remotes[0].history = [interval]
+        fixture.view.change { state in
+            (state.tasks, state.connections) = ([.example()], ScriptedObservation(report))
+        }
+        return fixture
+    }
+
+    @Test(
+        "Every object has an example with all of its members",
+        arguments: [
+            ("status", "families"), ("targets", "targets"), ("tasks", "tasks"), ("probes", "probes"),
+            ("connections", "remotes"),
+        ])
+    func members(_ route: String, _ key: String) async throws {
+        let response = try await Self.fixture.respond("GET", "/api/v1/\(route)")
         let answer = try #require(
             try JSONSerialization.jsonObject(with: Data(response.text.utf8)) as? [String: Any])
-        let key = route == "status" ? "families" : route
+        #expect((answer[key] as? [Any])?.isEmpty != true)
         let example = try #require(
             try Self.examples().first { $0[key] != nil && ($0["level"] != nil) == (route == "status") })
         #expect(Self.differences(example, answer) == [])

@@ -108,6 +108,8 @@ struct Fixture {
     var configuration: EndpointConfiguration
     /// What answers `/probe`.
     var probes: (any ProbeService)?
+    /// What is known of the scheduled probes.
+    var scheduledProbes: [ScheduledProbeReport] = []
     /// What reads the configuration file again.
     var reload: ConfigurationReload?
 
@@ -129,11 +131,12 @@ struct Fixture {
     }
 
     var routes: EndpointRoutes {
-        EndpointRoutes(
+        let scheduled = self.scheduledProbes
+        return EndpointRoutes(
             EndpointRoutes.Dependencies(
                 configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder,
                 time: self.time, history: self.history, page: self.page, nextRuns: { [:] },
-                probes: self.probes, reload: self.reload),
+                probes: self.probes, scheduledProbes: { scheduled }, reload: self.reload),
             slots: EventStreamSlots(limit: self.configuration.maxEventStreams))
     }
 

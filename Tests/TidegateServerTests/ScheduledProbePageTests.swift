@@ -8,7 +8,7 @@ import TidegateTestKit
 /// What the page and `/api/v1/probes` say of scheduled probes.
 @Suite struct ScheduledProbePageTests {
     /// A probe after runs that succeeded, failed and were inconclusive, in this order.
-    private static func report(
+    static func report(
         _ results: [ProbeEvent.Result], name: String = "api", target: String = "https://u:p@api.example.com/x?key=1"
     ) -> ScheduledProbeReport {
         var report = ScheduledProbeReport(
