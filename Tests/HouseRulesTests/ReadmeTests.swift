@@ -51,7 +51,7 @@ import Testing
         }
         let articles = try FileManager.default.contentsOfDirectory(
             atPath: self.tree.root.appendingPathComponent(folder).path)
-        #expect(articles.count == 10)
+        #expect(articles.count == 12)
         for article in articles {
             let blocks = try self.tree.read("\(folder)/\(article)").components(separatedBy: "```swift\n").dropFirst()
             #expect(!blocks.isEmpty || article == "Tidegate.md", "\(article) has no example")

@@ -20,6 +20,8 @@ enum Client {
             try await explain(monitor, server)
             try await attribute(with: monitor, to: server)
             try await observeConnections()
+            try await checkTarget(server)
+            try await callAPI(of: server)
             try await makeRequests(with: monitor, to: server, in: folder)
             try await followTask(of: monitor, to: server)
             try await useClient(of: monitor, to: server)
