@@ -38,27 +38,16 @@ struct AddressFormTests {
 
     @Test("A request is sent once, however the address is written")
     func once() async throws {
-        let (bench, hosts) = (try EndToEndFixture(), try await TwoHosts())
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await self.run(bench, hosts))
-        } catch {
-            result = .failure(error)
-        }
-        await bench.tidyUp()
-        try await hosts.tearDown()
-        try result.get()
-    }
-
-    private func run(_ bench: EndToEndFixture, _ hosts: TwoHosts) async throws {
-        try await hosts.ip("addr add 2001:db8:77::2/64 dev uplink nodad")
+        let (bench, hosts) = (try EndToEndFixture(), try TwoHosts())
+        defer { bench.end() }
+        try hosts.ip("addr add 2001:db8:77::2/64 dev uplink nodad")
         for address in ["2001:db8:77::1/64", "fe80::77:1/64"] {
             try await Program.expect(hosts.onPeer(["ip", "addr", "add", address, "dev", "cable", "nodad"]))
         }
-        let servers = try [hosts.onThisSide, hosts.onPeer].map { side in
-            try bench.start(side(["python3", "-c", Self.server]))
+        var servers: [Program] = []
+        for side in [hosts.onThisSide, hosts.onPeer] {
+            servers.append(try await bench.start(side(["python3", "-c", Self.server]), until: "listening"))
         }
-        for server in servers { try #require(await eventually { server.outputSoFar.contains("listening") }) }
         let tidegate = BuiltProduct.path(of: "tidegate")
         for (number, form) in Self.forms.enumerated() {
             let fetch = "\(tidegate) fetch -q --discard --no-gate --retry 0"

@@ -21,46 +21,29 @@ struct BlackboxComparison {
     /// Labels that only the newer program has, as newer versions of blackbox_exporter do.
     private static let addedLabels = ["probe_ssl_last_chain_info": "serialnumber"]
 
-    private let folder: URL
-    private let exporter: Program
-    private let tidegate: Program
+    private let bench: EndToEndFixture
     private let ports: (older: Int, newer: Int)
 
     /// Starts both programs with a file of modules, and with further variables of the environment.
     init(_ modules: String, environment: [String: String] = [:]) async throws {
-        self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("probes-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
-        let file = self.folder.appendingPathComponent("modules.yml").path
-        try modules.write(toFile: file, atomically: true, encoding: .utf8)
+        self.bench = try EndToEndFixture()
         self.ports = (try FreePort.find(), try FreePort.find())
-        self.exporter = try Program(
-            [BlackboxExporter.path, "--config.file=\(file)", "--web.listen-address=127.0.0.1:\(self.ports.older)"],
-            environment: environment)
-        self.tidegate = try Program(
-            [
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
-                "127.0.0.1:\(self.ports.newer)", "--state.dir", self.folder.appendingPathComponent("state").path,
-                "--control.socket", self.folder.appendingPathComponent("socket").path,
-            ], environment: environment)
-        do {
-            try await Program.answers("http://127.0.0.1:\(self.ports.older)/-/healthy")
-            try await Program.answers("http://127.0.0.1:\(self.ports.newer)/-/healthy")
-        } catch {
-            self.stop()
-            throw error
-        }
+        let prefix = ["env"] + environment.map { "\($0)=\($1)" }
+        _ = try await self.bench.startDaemon(modules, port: self.ports.newer, prefix: prefix)
+        _ = try self.bench.start(
+            prefix + [
+                BlackboxExporter.path, "--config.file=\(self.bench.path("tidegate.yml"))",
+                "--web.listen-address=127.0.0.1:\(self.ports.older)",
+            ])
+        try await Program.answers("http://127.0.0.1:\(self.ports.older)/-/healthy")
     }
 
     /// Gives both programs another file, which they do not read by themselves.
     func write(_ modules: String) throws {
-        let file = self.folder.appendingPathComponent("modules.yml").path
-        try modules.write(toFile: file, atomically: true, encoding: .utf8)
+        try self.bench.write(modules, to: "tidegate.yml")
     }
 
-    func stop() {
-        for program in [self.exporter, self.tidegate] { program.signal(SIGKILL) }
-        try? FileManager.default.removeItem(at: self.folder)
-    }
+    func stop() { self.bench.end() }
 
     /// Expects every series of the older program from the newer one, with the same value unless it is a time.
     ///

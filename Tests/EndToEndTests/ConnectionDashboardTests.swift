@@ -46,31 +46,20 @@ struct ConnectionDashboardTests {
 
     @Test("Every panel has data, of everything that happens, when programs beside the daemon connect")
     func panels() async throws {
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await self.run())
-        } catch {
-            result = .failure(error)
-        }
-        await self.bench.tidyUp()
-        try result.get()
-    }
-
-    private func run() async throws {
         try ThreeHosts.filter(self.hosts.gateway, Self.rules)
-        let services = try self.bench.start(self.inside(self.hosts.far, ["python3", "-u", "-c", Self.services]))
-        try #require(await eventually { services.outputSoFar.contains("listening") }, "\(services.errorsSoFar)")
+        try await self.bench.start(
+            self.hosts.far.inside(["python3", "-u", "-c", Self.services]), until: "listening")
         let unreachable = try await UnreachableNetwork.start(behind: self.hosts.gateway)
         defer { unreachable.signal(SIGKILL) }
-        let serve = try await self.startServe()
-        let prometheus = try await Prometheus(scraping: 9843, prefix: self.inside(self.hosts.here, []))
+        let serve = try await self.startDaemon()
+        let prometheus = try await Prometheus(scraping: 9843, prefix: self.hosts.here.inside())
         defer { prometheus.stop() }
         try await prometheus.scraped(2)
         let start = Date().timeIntervalSince1970
 
-        let apps = try self.bench.start(self.inside(self.hosts.here, ["python3", "-u", "-c", Self.apps]))
-        try #require(await eventually { apps.outputSoFar.contains("listening") }, "\(apps.errorsSoFar)")
-        let peers = try self.bench.start(self.inside(self.hosts.far, ["python3", "-u", "-c", Self.peers]))
+        let apps = try await self.bench.start(
+            self.hosts.here.inside(["python3", "-u", "-c", Self.apps]), until: "listening")
+        let peers = try self.bench.start(self.hosts.far.inside(["python3", "-u", "-c", Self.peers]))
         let dashboard = try Dashboard(named: "connections")
         let isAllSeen = try await eventually {
             let span = (start, Date().timeIntervalSince1970)
@@ -78,11 +67,10 @@ struct ConnectionDashboardTests {
         }
         let span = (start, Date().timeIntervalSince1970)
         let missing = try await self.missing(in: dashboard, prometheus, span)
-        #expect(isAllSeen, "\(missing) \(apps.errorsSoFar) \(peers.errorsSoFar) \(serve.errorsSoFar)")
+        #expect(isAllSeen, "\(missing) \(apps.errorsSoFar) \(peers.errorsSoFar) \(serve.log)")
         try await dashboard.expectData(from: prometheus, in: span)
         try await self.checkOverview(prometheus, span)
-        serve.signal(SIGTERM)
-        #expect(await serve.finish(within: .seconds(12)).status == 0)
+        await serve.stop()
     }
 
     /// What no panel has shown yet.
@@ -120,31 +108,20 @@ struct ConnectionDashboardTests {
         }
     }
 
-    private func inside(_ namespace: NetworkNamespace, _ command: [String]) -> [String] {
-        ["ip", "netns", "exec", namespace.name] + command
-    }
-
-    private func startServe() async throws -> Program {
-        try self.bench.write(
+    private func startDaemon() async throws -> RunningDaemon {
+        // Nothing listens at its port 53: the resolver's failure.
+        try self.bench.write("nameserver \(ThreeHosts.farAddress.ipv4)\n", to: "resolv.conf")
+        let resolvers = [
+            "sh", "-c", "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"", self.bench.path("resolv.conf"),
+        ]
+        return try await self.bench.startDaemon(
             """
             reachability:
               targets:
                 - {name: api, host: \(ThreeHosts.farAddress.ipv4), port: 9000, check: none}
                 - {name: resetting, host: \(ThreeHosts.farAddress.ipv4), port: 9002, check: none}
                 - {name: shut, host: \(ThreeHosts.farAddress.ipv4), port: 9, check: none}
-            """, to: "tidegate.yml")
-        // Nothing listens at its port 53: the resolver's failure.
-        try self.bench.write("nameserver \(ThreeHosts.farAddress.ipv4)\n", to: "resolv.conf")
-        let serve = try self.bench.start(
-            self.inside(
-                self.hosts.here,
-                [
-                    "sh", "-c", "mount --bind \"$0\" /etc/resolv.conf && exec \"$@\"", self.bench.path("resolv.conf"),
-                    BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.bench.path("tidegate.yml"),
-                    "--state.dir", self.bench.path("state"), "--control.socket", self.bench.path("control.sock"),
-                ]))
-        try await Program.answers("http://127.0.0.1:9843/-/ready", prefix: self.inside(self.hosts.here, []))
-        return serve
+            """, prefix: self.hosts.here.inside(resolvers))
     }
 
     // MARK: What the programs do

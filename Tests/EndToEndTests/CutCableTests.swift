@@ -11,28 +11,16 @@ import TidegateTestKit
 
     @Test("A cable pulled for five seconds costs five seconds, no byte twice and no failed attempt")
     func cutCable() async throws {
-        let bench = try EndToEndFixture()
-        let hosts = try await TwoHosts()
-        do {
-            try await self.run(bench, hosts)
-        } catch {
-            Issue.record(error)
-        }
-        await bench.tidyUp()
-        try await hosts.tearDown()
-    }
-
-    private func run(_ bench: EndToEndFixture, _ hosts: TwoHosts) async throws {
+        let (bench, hosts) = (try EndToEndFixture(), try TwoHosts())
+        defer { bench.end() }
         try await Program.expect(["dd", "if=/dev/urandom", "of=\(bench.path("image.bin"))", "bs=1M", "count=64"])
         let digest = try await self.digest(bench.path("image.bin"))
         try await bench.startNginx(on: hosts, rate: "5m")
-        let serve = try self.startServe(bench, hosts)
+        let serve = try await self.startDaemon(bench, hosts)
         let prometheus = try await Prometheus(scraping: 9843, prefix: hosts.onThisSide([]))
         try #require(
-            await eventually {
-                try await self.metrics(hosts)["tidegate_tasks{state=\"running\"}"] == 1
-            },
-            "the scheduled task does not run: \(serve.errorsSoFar)")
+            await eventually { try await serve.metrics()["tidegate_tasks{state=\"running\"}"] == 1 },
+            "the scheduled task does not run: \(serve.log)")
         let fetch = try bench.start(
             hosts.onThisSide([
                 BuiltProduct.path(of: "tidegate"), "fetch", "http://\(TwoHosts.peer)/image.bin", "-o",
@@ -43,31 +31,30 @@ import TidegateTestKit
             "fetch does not move: \(fetch.errorsSoFar)")
 
         let start = ContinuousClock.now
-        try await hosts.pullCable()
+        try hosts.pullCable()
         try await Task.sleep(for: Self.outage)
-        try await hosts.plugCable()
+        try hosts.plugCable()
         let outage = (ContinuousClock.now - start) / .seconds(1)
 
         let output = await fetch.finish(within: .seconds(120))
         #expect(output.status == 0, "\(output.errors)")
         try self.check(fetchObject: output.output, errors: output.errors, outage: outage)
         let isDone = try await eventually(within: .seconds(120)) {
-            try await self.metrics(hosts)["tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}"] == 1
+            try await serve.metrics()["tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}"] == 1
         }
-        #expect(isDone, "\(serve.errorsSoFar)")
+        #expect(isDone, "\(serve.log)")
         for file in ["fetched.bin", "scheduled.bin"] {
             #expect(try await self.digest(bench.path(file)) == digest, "\(file) differs")
         }
         try self.check(accessLog: bench.read("access.log"))
-        let samples = try await self.metrics(hosts)
+        let samples = try await serve.metrics()
         self.check(samples, outage: outage)
         try await self.check(prometheus, samples)
-        serve.signal(SIGTERM)
-        #expect(await serve.finish(within: .seconds(12)).status == 0)
+        await serve.stop()
     }
 
-    private func startServe(_ bench: EndToEndFixture, _ hosts: TwoHosts) throws -> Program {
-        try bench.write(
+    private func startDaemon(_ bench: EndToEndFixture, _ hosts: TwoHosts) async throws -> RunningDaemon {
+        try await bench.startDaemon(
             """
             reachability:
               targets: [{name: origin, host: \(TwoHosts.peer), port: 80}]
@@ -77,12 +64,7 @@ import TidegateTestKit
                 every: 1h
                 jitter: 0%
                 download: \(bench.path("scheduled.bin"))
-            """, to: "tidegate.yml")
-        return try bench.start(
-            hosts.onThisSide([
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", bench.path("tidegate.yml"),
-                "--state.dir", bench.path("state"), "--control.socket", bench.path("control.sock"),
-            ]))
+            """, prefix: hosts.onThisSide([]))
     }
 
     private func check(fetchObject text: String, errors: String, outage: Double) throws {
@@ -130,12 +112,6 @@ import TidegateTestKit
             let isSame = try await eventually { try await prometheus.query(name).first?.value == samples[name] }
             #expect(isSame, "\(name): \(String(describing: samples[name])) here")
         }
-    }
-
-    private func metrics(_ hosts: TwoHosts) async throws -> Samples {
-        let answer = try await Program.run(
-            hosts.onThisSide(["curl", "-s", "--max-time", "5", "http://127.0.0.1:9843/metrics"]))
-        return Samples(answer.output)
     }
 
     private func digest(_ file: String) async throws -> Substring? {

@@ -124,11 +124,10 @@ struct DNSBlackboxTests {
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["localhost", "IP:127.0.0.1"])
         let port = try FreePort.find()
-        let server = try Program([
-            "python3", "-c", Self.encryptedServer, identity.certificate, identity.key, "\(port)",
-        ])
-        defer { server.signal(SIGKILL) }
-        try #require(await eventually { server.outputSoFar.contains("listening") }, "\(server.errorsSoFar)")
+        let bench = try EndToEndFixture()
+        defer { bench.end() }
+        try await bench.start(
+            ["python3", "-c", Self.encryptedServer, identity.certificate, identity.key, "\(port)"], until: "listening")
         let base = "query_name: a.tide.test, query_type: A, transport_protocol: tcp, dns_over_tls: true"
         let comparison = try await BlackboxComparison(
             """

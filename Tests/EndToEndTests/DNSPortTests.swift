@@ -41,28 +41,29 @@ struct DNSPortTests {
 
     @Test("Name servers are asked at port 53 by UDP and over TCP, and at port 853 over TLS")
     func defaults() async throws {
-        let namespace = try NetworkNamespace()
+        let (namespace, bench) = (try NetworkNamespace(), try EndToEndFixture())
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["IP:127.0.0.1"])
-        let inside = ["ip", "netns", "exec", namespace.name]
-        let server = try Program(inside + ["python3", "-c", Self.servers, identity.certificate, identity.key])
-        defer { server.signal(SIGKILL) }
-        try #require(await eventually { server.outputSoFar.contains("listening") }, "\(server.errorsSoFar)")
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("dns-\(UUID().uuidString).yml")
-        defer { try? FileManager.default.removeItem(at: file) }
+        try await bench.start(
+            namespace.inside(["python3", "-c", Self.servers, identity.certificate, identity.key]), until: "listening")
         func module(_ last: Int, _ more: String) -> String {
             "{prober: dns, dns: {query_name: a.tide.test, query_type: A, preferred_ip_protocol: ip4\(more), "
                 + "validate_answer_rrs: {fail_if_not_matches_regexp: ['192\\.0\\.2\\.\(last)$']}}}"
         }
-        try """
-        modules:
-          udp: \(module(1, ""))
-          tcp: \(module(2, ", transport_protocol: tcp"))
-          tls: \(module(3, ", transport_protocol: tcp, dns_over_tls: true, tls_config: {ca_file: \(authority.certificate)}"))
-        """.write(to: file, atomically: true, encoding: .utf8)
+        let encrypted = ", transport_protocol: tcp, dns_over_tls: true, tls_config: {ca_file: \(authority.certificate)}"
+        try bench.write(
+            """
+            modules:
+              udp: \(module(1, ""))
+              tcp: \(module(2, ", transport_protocol: tcp"))
+              tls: \(module(3, encrypted))
+            """, to: "dns.yml")
         for name in ["udp", "tcp", "tls"] {
             let probe = try await Program.run(
-                inside + [BuiltProduct.path(of: "tidegate"), "probe", "--config.file", file.path, name, "127.0.0.1"])
+                namespace.inside([
+                    BuiltProduct.path(of: "tidegate"), "probe", "--config.file", bench.path("dns.yml"), name,
+                    "127.0.0.1",
+                ]))
             #expect(probe.status == 0, "\(name): \(probe.errors)")
             #expect(probe.output.contains("\nprobe_dns_answer_rrs 1\n"), "\(name): \(probe.output)")
         }

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// A folder of its own and the programs of one end-to-end test, ended by their ids when it is over.
+/// A folder of its own and the programs of one end-to-end test, which end with it.
 final class EndToEndFixture {
     let folder: URL
     private var programs: [Program] = []
@@ -10,6 +10,15 @@ final class EndToEndFixture {
     init() throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+    }
+
+    deinit { self.end() }
+
+    /// Kills the programs with those that they have started, and removes the folder.
+    func end() {
+        for program in self.programs.reversed() { kill(-program.id, SIGKILL) }
+        self.programs = []
+        try? FileManager.default.removeItem(at: self.folder)
     }
 
     func path(_ name: String) -> String { self.folder.appendingPathComponent(name).path }
@@ -31,12 +40,41 @@ final class EndToEndFixture {
         return program
     }
 
-    func tidyUp() async {
-        for program in self.programs.reversed() {
-            program.signal(SIGTERM)
-            _ = await program.finish(within: .seconds(10))
+    /// Starts a program that prints `text` when it is ready, and waits for that.
+    @discardableResult
+    func start(_ arguments: [String], until text: String) async throws -> Program {
+        let program = try self.start(arguments)
+        let isReady = await eventually { program.outputSoFar.contains(text) }
+        try #require(isReady, "\(arguments.prefix(6)): \(program.errorsSoFar)")
+        return program
+    }
+
+    /// The control socket of the daemon.
+    var socket: String { self.path("control.sock") }
+
+    /// Starts the daemon with a configuration; its files are in the folder.
+    ///
+    /// - Parameters:
+    ///   - port: Where it listens on 127.0.0.1; at the default port only in a namespace of its own.
+    ///   - prefix: What runs it, and requests to it, in a namespace or as another user.
+    ///   - isAwaited: Whether this waits until it is ready.
+    func startDaemon(
+        _ configuration: String, port: Int = 9843, prefix: [String] = [], flags: [String] = [],
+        isAwaited: Bool = true
+    ) async throws -> RunningDaemon {
+        try self.write(configuration, to: "tidegate.yml")
+        let command = [
+            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.path("tidegate.yml"), "--state.dir",
+            self.path("state"), "--control.socket", self.socket, "--web.listen-address", "127.0.0.1:\(port)",
+        ]
+        let daemon = RunningDaemon(program: try self.start(prefix + command + flags), port: port, prefix: prefix)
+        do {
+            if isAwaited { try await Program.answers(daemon.url("/-/ready"), prefix: prefix) }
+        } catch {
+            Issue.record("\(daemon.log)")
+            throw error
         }
-        try? FileManager.default.removeItem(at: self.folder)
+        return daemon
     }
 
     /// Serves `folder` on the peer, `rate` bytes a second per connection, with a line per request in `access.log`.
@@ -65,6 +103,37 @@ final class EndToEndFixture {
             return answer?.status == 0
         }
         try #require(isUp, "nginx does not answer: \(nginx.errorsSoFar)")
+    }
+}
+
+/// A running `tidegate serve`, and what it answers.
+struct RunningDaemon {
+    let program: Program
+    let port: Int
+    let prefix: [String]
+
+    var log: String { self.program.errorsSoFar }
+
+    func url(_ path: String) -> String { "http://127.0.0.1:\(self.port)\(path)" }
+
+    /// The body of a response, which has to be a success.
+    func get(_ path: String, _ options: [String] = []) async throws -> String {
+        try await Program.expect(self.prefix + ["curl", "-sf", "--max-time", "30"] + options + [self.url(path)])
+    }
+
+    func metrics() async throws -> Samples { Samples(try await self.get("/metrics")) }
+
+    /// One probe by a module, in the samples that Prometheus gets.
+    func probe(_ module: String, _ target: String, _ options: [String] = []) async throws -> Samples {
+        let query = ["-G", "--data-urlencode", "module=\(module)", "--data-urlencode", "target=\(target)"]
+        return Samples(try await self.get("/probe", query + options))
+    }
+
+    /// Ends it as systemd does.
+    func stop() async {
+        self.program.signal(SIGTERM)
+        let end = await self.program.finish(within: .seconds(20))
+        #expect(end.status == 0, "\(end)")
     }
 }
 

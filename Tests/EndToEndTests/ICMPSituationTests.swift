@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 import TidegateTestKit
 
@@ -9,26 +8,15 @@ struct ICMPSituationTests {
 
     @Test("An answer, an absent host, no route, no carrier and a link that is off are told apart")
     func situations() async throws {
-        let hosts = try await TwoHosts()
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("icmp-\(UUID().uuidString).yml").path
-        try Self.modules.write(toFile: file, atomically: true, encoding: .utf8)
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await self.run(hosts, file))
-        } catch {
-            result = .failure(error)
-        }
-        try await hosts.tearDown()
-        try FileManager.default.removeItem(atPath: file)
-        try result.get()
-    }
-
-    private func run(_ hosts: TwoHosts, _ file: String) async throws {
+        let (bench, hosts) = (try EndToEndFixture(), try TwoHosts())
+        try bench.write(Self.modules, to: "icmp.yml")
         func check(
             _ target: String, _ status: Int32, _ info: String, _ sentence: String,
             _ location: SourceLocation = #_sourceLocation
         ) async throws {
-            let command = [BuiltProduct.path(of: "tidegate"), "probe", "--config.file", file, "icmp", target]
+            let command = [
+                BuiltProduct.path(of: "tidegate"), "probe", "--config.file", bench.path("icmp.yml"), "icmp", target,
+            ]
             let output = try await Program.run(hosts.onThisSide(command))
             #expect(output.status == status, "\(output)", sourceLocation: location)
             #expect(output.output.contains("probe_gated \(status == 3 ? 1 : 0)\n"), sourceLocation: location)
@@ -40,11 +28,11 @@ struct ICMPSituationTests {
             "10.77.0.9", 1, "{reason=\"unreachable\",party=\"theirs\"} 1",
             "10.77.0.9 does not answer on uplink")
         let noPath = "{reason=\"no_path\",party=\"mine\"} 1"
-        try await hosts.ip("route del default")
+        try hosts.ip("route del default")
         try await check("192.0.2.1", 3, noPath, "no route")
-        try await hosts.pullCable()
+        try hosts.pullCable()
         try await check(TwoHosts.peer, 3, noPath, "uplink has no carrier")
-        try await hosts.ip("link set uplink down")
+        try hosts.ip("link set uplink down")
         try await check(TwoHosts.peer, 3, noPath, "uplink is switched off")
     }
 }

@@ -36,28 +36,17 @@ struct ProbeSituationTests {
 
     @Test("A closed port, an absent host, no route, no carrier, a link that is off and no resolver are told apart")
     func situations() async throws {
-        let hosts = try await TwoHosts()
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await self.run(hosts))
-        } catch {
-            result = .failure(error)
-        }
-        try await hosts.tearDown()
-        try result.get()
-    }
-
-    private func run(_ hosts: TwoHosts) async throws {
+        let hosts = try TwoHosts()
         let peer = "http://\(TwoHosts.peer)/"
         Self.check(try await Self.probe(hosts, peer), 1, "connect_failed", "theirs", "10.77.0.1 refused the connection")
         Self.check(
             try await Self.probe(hosts, "http://10.77.0.9/"), 1, "timed_out", "theirs",
             "no host on uplink has the address 10.77.0.9")
-        try await hosts.ip("route del default")
+        try hosts.ip("route del default")
         Self.check(try await Self.probe(hosts, "http://192.0.2.1/"), 3, "no_path", "mine", "no route")
-        try await hosts.pullCable()
+        try hosts.pullCable()
         Self.check(try await Self.probe(hosts, peer), 3, "no_path", "mine", "uplink has no carrier")
-        try await hosts.ip("link set uplink down")
+        try hosts.ip("link set uplink down")
         Self.check(try await Self.probe(hosts, peer), 3, "no_path", "mine", "uplink is switched off")
         Self.check(
             try await Self.probe(hosts, "http://www.example/"), 3, "no_path", "mine", "no path to the resolvers")

@@ -82,8 +82,7 @@ private final class TwoLinks {
 
     let here: NetworkNamespace
     private let peers: [(name: String, host: NetworkNamespace)]
-    private let servers: [Program]
-    private let folder: EndToEndFixture
+    private let bench: EndToEndFixture
 
     // Says on which side it is, and where the connection comes from.
     private static let server = """
@@ -99,7 +98,7 @@ private final class TwoLinks {
         """
 
     init() async throws {
-        self.folder = try EndToEndFixture()
+        self.bench = try EndToEndFixture()
         self.here = try NetworkNamespace("h")
         try self.here.sysctl("net.ipv6.conf.default.accept_dad=0")
         var peers: [(name: String, host: NetworkNamespace)] = []
@@ -137,17 +136,9 @@ private final class TwoLinks {
             peers.append((name, host))
         }
         self.peers = peers
-        self.servers = try peers.map { name, host in
-            try Program(["ip", "netns", "exec", host.name, "python3", "-c", Self.server, name])
+        for (name, host) in peers {
+            try await self.bench.start(host.inside(["python3", "-c", Self.server, name]), until: "listening")
         }
-        for server in self.servers {
-            try #require(await eventually { server.outputSoFar.contains("listening") }, "\(server.errorsSoFar)")
-        }
-    }
-
-    deinit {
-        for server in self.servers { server.signal(SIGKILL) }
-        try? FileManager.default.removeItem(at: self.folder.folder)
     }
 
     func pullRightCable() throws {
@@ -167,13 +158,14 @@ private final class TwoLinks {
             default: "icmp: {payload_size: 56"
             }
         let kind = String(prober.prefix { $0 != "_" })
-        try self.folder.write(
+        try self.bench.write(
             "modules: {m: {prober: \(kind), timeout: 30s, \(options)\(source.isEmpty ? "" : ", ")\(source)}}}\n",
             to: "modules.yml")
         let host = target.contains(":") && kind != "icmp" ? "[\(target)]" : target
-        return try await Program.run([
-            "ip", "netns", "exec", self.here.name, BuiltProduct.path(of: "tidegate"), "probe", "--config.file",
-            self.folder.path("modules.yml"), "m", kind == "tcp" ? "\(host):80" : host,
-        ])
+        return try await Program.run(
+            self.here.inside([
+                BuiltProduct.path(of: "tidegate"), "probe", "--config.file", self.bench.path("modules.yml"), "m",
+                kind == "tcp" ? "\(host):80" : host,
+            ]))
     }
 }

@@ -14,7 +14,6 @@ import TidegateTestKit
         "A changed module holds for the next probe; a bad file keeps the old one and its time", arguments: Way.allCases)
     func reload(_ way: Way) async throws {
         let sidecar = try await ReloadedSidecar("modules: {m: {prober: http, http: {valid_status_codes: [204]}}}\n")
-        defer { sidecar.stop() }
         #expect(try await sidecar.probe() == 0)
 
         try await sidecar.reload("modules: {m: {prober: http, http: {valid_status_codes: [200]}}}\n", way)
@@ -38,7 +37,6 @@ import TidegateTestKit
     @Test("A failed POST names the file and line that are wrong, and GET is refused")
     func answers() async throws {
         let sidecar = try await ReloadedSidecar("modules: {m: {prober: http}}\n")
-        defer { sidecar.stop() }
         try sidecar.write("modules:\n  m: {prober: htp}\n")
         let failed = try await sidecar.ask("-X", "POST")
         #expect(failed.status == 500)
@@ -54,7 +52,6 @@ import TidegateTestKit
     @Test("The retry policy of a reloaded file holds for tasks that are submitted after it")
     func submittedTasks() async throws {
         let sidecar = try await ReloadedSidecar("transfers: {retry: {attempts: 2, base: 10ms}}\n")
-        defer { sidecar.stop() }
         #expect(try await sidecar.attempts(ofTask: "/first") == 2)
         try await sidecar.reload("transfers: {retry: {attempts: 3, base: 10ms}}\n", .post)
         #expect(try await sidecar.attempts(ofTask: "/second") == 3)
@@ -63,25 +60,18 @@ import TidegateTestKit
     @Test("A signal that comes while the sidecar starts has the file read again")
     func early() async throws {
         let bench = try EndToEndFixture()
-        defer { try? FileManager.default.removeItem(at: bench.folder) }
-        try bench.write("modules: {m: {prober: tcp}}\n", to: "modules.yml")
-        let program = try bench.start([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", bench.path("modules.yml"),
-            "--web.listen-address", "127.0.0.1:\(try FreePort.find())", "--state.dir", bench.path("state"),
-            "--control.socket", bench.path("socket"),
-        ])
-        defer { program.signal(SIGKILL) }
+        defer { bench.end() }
+        let daemon = try await bench.startDaemon(
+            "modules: {m: {prober: tcp}}\n", port: try FreePort.find(), isAwaited: false)
         // Logged when the file has been read, before anything else starts.
-        try #require(await eventually { program.errorsSoFar.contains("msg=starting") }, "\(program.errorsSoFar)")
-        program.signal(SIGHUP)
-        #expect(
-            await eventually { program.errorsSoFar.contains("configuration reloaded") }, "\(program.errorsSoFar)")
+        try #require(await eventually { daemon.log.contains("msg=starting") }, "\(daemon.log)")
+        daemon.program.signal(SIGHUP)
+        #expect(await eventually { daemon.log.contains("configuration reloaded") }, "\(daemon.log)")
     }
 
     @Test("A reload of an unchanged file leaves the page's probes as they are")
     func unchanged() async throws {
         let sidecar = try await ReloadedSidecar("modules: {m: {prober: http, http: {valid_status_codes: [200]}}}\n")
-        defer { sidecar.stop() }
         #expect(try await sidecar.probe() == 1)
         #expect(try await sidecar.ask("-X", "POST").status == 200)
         #expect(try await sidecar.status(of: "/logs?id=1") == 200)
@@ -90,36 +80,24 @@ import TidegateTestKit
 
 /// `tidegate serve` with a file of modules, and a server that it probes.
 private final class ReloadedSidecar {
-    let file: String
     private let bench: EndToEndFixture
     private let server: LiveServer
-    private let program: Program
-    private let port: Int
+    private let daemon: RunningDaemon
+
+    var file: String { self.bench.path("tidegate.yml") }
 
     init(_ modules: String) async throws {
         self.bench = try EndToEndFixture()
-        self.file = self.bench.path("modules.yml")
         // Paths of tasks fail, so that they are tried again.
         self.server = try LiveServer { request in
             .respond(request.path.hasPrefix("/task/") ? 503 : 200, text: request.path)
         }
-        self.port = try FreePort.find()
-        try self.bench.write(modules, to: "modules.yml")
-        self.program = try self.bench.start([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.file, "--web.listen-address",
-            "127.0.0.1:\(self.port)", "--state.dir", self.bench.path("state"), "--control.socket",
-            self.bench.path("socket"),
-        ])
-        try await Program.answers("http://127.0.0.1:\(self.port)/-/healthy")
+        self.daemon = try await self.bench.startDaemon(modules, port: try FreePort.find())
     }
 
-    func stop() {
-        self.program.signal(SIGKILL)
-        self.server.stop()
-        try? FileManager.default.removeItem(at: self.bench.folder)
-    }
+    deinit { self.server.stop() }
 
-    func write(_ modules: String) throws { try self.bench.write(modules, to: "modules.yml") }
+    func write(_ modules: String) throws { try self.bench.write(modules, to: "tidegate.yml") }
 
     /// Writes the file and waits until it is taken or refused.
     func reload(_ modules: String, _ way: ReloadTests.Way, isGood: Bool = true) async throws {
@@ -131,42 +109,37 @@ private final class ReloadedSidecar {
         case .signal:
             let text = isGood ? "msg=\"configuration reloaded\"" : "msg=\"invalid configuration\""
             let before = self.count(text)
-            self.program.signal(SIGHUP)
-            try #require(await eventually { self.count(text) > before }, "\(self.program.errorsSoFar)")
+            self.daemon.program.signal(SIGHUP)
+            try #require(await eventually { self.count(text) > before }, "\(self.daemon.log)")
         }
     }
 
-    private func count(_ text: String) -> Int { self.program.errorsSoFar.components(separatedBy: text).count }
+    private func count(_ text: String) -> Int { self.daemon.log.components(separatedBy: text).count }
 
     /// The answer of `/-/reload`.
     func ask(_ options: String...) async throws -> (status: Int, text: String) {
         let output = try await Program.expect(
-            ["curl", "-s", "--max-time", "30", "-w", "%{http_code}"] + options + [self.url("/-/reload")])
+            ["curl", "-s", "--max-time", "30", "-w", "%{http_code}"] + options + [self.daemon.url("/-/reload")])
         return (Int(output.suffix(3)) ?? 0, String(output.dropLast(3)))
     }
 
     func status(of path: String) async throws -> Int {
-        let output = try await Program.expect(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", self.url(path)])
-        return Int(output) ?? 0
+        Int(try await self.daemon.get(path, ["-o", "/dev/null", "-w", "%{http_code}"])) ?? 0
     }
 
     /// Whether a probe by the module `m` succeeds.
     func probe() async throws -> Double? {
-        let target = self.server.url("/x")
-        return Samples(try await Program.expect(["curl", "-sf", self.url("/probe?module=m&target=\(target)")]))[
-            "probe_success"]
+        try await self.daemon.probe("m", self.server.url("/x"))["probe_success"]
     }
 
     /// How often a task is sent that is submitted without a policy of its own, and fails each time.
     func attempts(ofTask path: String) async throws -> Int {
-        let (program, socket) = (BuiltProduct.path(of: "tidegate"), ["--control.socket", self.bench.path("socket")])
+        let (program, socket) = (BuiltProduct.path(of: "tidegate"), ["--control.socket", self.bench.socket])
         try await Program.expect([program, "tasks", "submit", self.server.url("/task\(path)"), "--key", path] + socket)
         let end = try await Program.run([program, "tasks", "wait", path] + socket)
         #expect(end.status != 0, "\(end)")
         return self.server.requests.count { $0.path == "/task\(path)" }
     }
 
-    func metrics() async throws -> Samples { Samples(try await Program.expect(["curl", "-sf", self.url("/metrics")])) }
-
-    private func url(_ path: String) -> String { "http://127.0.0.1:\(self.port)\(path)" }
+    func metrics() async throws -> Samples { try await self.daemon.metrics() }
 }

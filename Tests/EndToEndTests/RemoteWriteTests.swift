@@ -11,36 +11,35 @@ struct RemoteWriteTests {
     func sendsAndSurvives() async throws {
         let fixture = try EndToEndFixture()
         let bench = try await ReceiverBench(fixture)
-        let first = try bench.startDaemon()
+        let first = try await bench.startDaemon()
         #expect(
-            try await eventually { try await bench.points().count >= 2 }, "\(first.errorsSoFar)")
-        try await bench.compareWithScrape()
+            try await eventually { try await bench.points().count >= 2 }, "\(first.log)")
+        try await bench.compare(withScrapesOf: first)
 
         await bench.receiver.shutDown()
         let down = Date().timeIntervalSince1970
-        #expect(try await eventually { try await bench.buffered() >= 4 }, "\(first.errorsSoFar)")
-        first.signal(SIGKILL)
-        _ = await first.finish()
+        #expect(try await eventually { try await bench.buffered() >= 4 }, "\(first.log)")
+        first.program.signal(SIGKILL)
+        _ = await first.program.finish()
         let killed = Date().timeIntervalSince1970
         let kept = try await bench.buffered()
-        let second = try bench.startDaemon()
+        let second = try await bench.startDaemon()
         #expect(
             try await eventually { try await bench.buffered() >= kept + 2 },
-            "\(second.errorsSoFar)")
+            "\(second.log)")
         try await bench.receiver.start()
         let up = Date().timeIntervalSince1970
         let hasCaughtUp = try await eventually {
             try await bench.points().contains { $0 > up + 2 }
         }
-        #expect(hasCaughtUp, "\(second.errorsSoFar)")
+        #expect(hasCaughtUp, "\(second.log)")
         let points = try await bench.points()
         #expect(points == points.sorted())
         #expect(points.count { $0 > down && $0 < killed } >= kept - 1)
         #expect(points.count { $0 > killed && $0 < up } >= 2)
-        let log = second.errorsSoFar
+        let log = second.log
         #expect(log.contains("remote write failed") && log.contains("remote write recovered"), "\(log)")
         #expect(!log.contains("samples dropped"), "\(log)")
-        await fixture.tidyUp()
     }
 }
 
@@ -54,22 +53,12 @@ private final class ReceiverBench {
         self.fixture = fixture
         self.port = try FreePort.find()
         self.receiver = try await Prometheus.receiving()
-        try fixture.write(
-            """
-            remote_write:
-              url: \(self.receiver.writeURL)
-              interval: 1s
-              labels: {instance: end-to-end}
-
-            """, to: "tidegate.yml")
     }
 
-    func startDaemon() throws -> Program {
-        try self.fixture.start([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.fixture.path("tidegate.yml"),
-            "--state.dir", self.fixture.path("state"), "--control.socket", self.fixture.path("control.sock"),
-            "--web.listen-address", "127.0.0.1:\(self.port)",
-        ])
+    func startDaemon() async throws -> RunningDaemon {
+        let url = self.receiver.writeURL
+        return try await self.fixture.startDaemon(
+            "remote_write: {url: \"\(url)\", interval: 1s, labels: {instance: end-to-end}}\n", port: self.port)
     }
 
     /// How many batches are in the queue's file.
@@ -92,8 +81,8 @@ private final class ReceiverBench {
     }
 
     /// The daemon's series and what it says of its own start are the receiver's, too.
-    func compareWithScrape() async throws {
-        let first = try await self.scrape()
+    func compare(withScrapesOf daemon: RunningDaemon) async throws {
+        let first = try await Self.scrape(daemon)
         // A scrape is counted, and seen by the next collection only.
         var sent: Set<String> = []
         let hasArrived = try await eventually {
@@ -102,16 +91,15 @@ private final class ReceiverBench {
         }
         #expect(hasArrived, "not sent: \(first.names.subtracting(sent))")
         // Series appear while a daemon works; a scrape now shows every series that was sent before.
-        let last = try await self.scrape()
+        let last = try await Self.scrape(daemon)
         #expect(sent.subtracting(last.names) == [])
         let started = try await self.receiver.query("process_start_time_seconds").first?.value
         let line = try #require(last.lines.first { $0.hasPrefix("process_start_time_seconds ") })
         #expect(started == Double(line.split(separator: " ")[1]))
     }
 
-    private func scrape() async throws -> (lines: [Substring], names: Set<String>) {
-        let text = try await Program.expect(["curl", "-sf", "http://127.0.0.1:\(self.port)/metrics"])
-        let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
+    private static func scrape(_ daemon: RunningDaemon) async throws -> (lines: [Substring], names: Set<String>) {
+        let lines = try await daemon.get("/metrics").split(separator: "\n").filter { !$0.hasPrefix("#") }
         return (lines, Set(lines.map { $0.prefix { $0 != "{" && $0 != " " } }.map(String.init)))
     }
 }

@@ -8,90 +8,72 @@ struct ScheduledProbeTests {
     private let bench: EndToEndFixture
     private let hosts: TwoHosts
 
-    init() async throws {
-        self.bench = try EndToEndFixture()
-        self.hosts = try await TwoHosts()
+    init() throws {
+        (self.bench, self.hosts) = (try EndToEndFixture(), try TwoHosts())
     }
 
     @Test("Our outage is inconclusive and not charged, theirs is a failure of theirs, and a slow target overruns")
-    func outages() async throws { try await self.tidily(self.run) }
-
-    @Test(
-        "A server that hangs on the own link fails and is the server's, host and gateway alike, while the provider is dead"
-    )
-    func hungNeighbour() async throws { try await self.tidily(self.runBesideDeadProvider) }
-
-    private func tidily(_ run: () async throws -> Void) async throws {
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await run())
-        } catch {
-            result = .failure(error)
-        }
-        await self.bench.tidyUp()
-        try await self.hosts.tearDown()
-        try result.get()
-    }
-
-    private func run() async throws {
+    func outages() async throws {
         try self.bench.write(String(repeating: "x", count: 3000), to: "slow")
         // 3,000 bytes at 1,000 a second: longer than the probe's interval, within its timeout.
         try await self.bench.startNginx(
             on: self.hosts, rate: "1m",
             servers: "server { listen \(TwoHosts.peer):81; root \(self.bench.folder.path); limit_rate 1000; }")
-        try self.configure(also: "  - {name: down, module: quick, target: \"http://\(TwoHosts.peer):82/\", every: 1s}")
-        let serve = try self.bench.start(
-            self.hosts.onThisSide([
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.bench.path("tidegate.yml"),
-                "--state.dir", self.bench.path("state"), "--control.socket", self.bench.path("control.sock"),
-            ]))
+        let down = "  - {name: down, module: quick, target: \"http://\(TwoHosts.peer):82/\", every: 1s}"
+        let serve = try await self.bench.startDaemon(
+            Self.configuration(also: down), prefix: self.hosts.onThisSide([]))
         try await self.expect("the first runs", of: serve) {
             $0.runs("up", "success") >= 1 && $0.runs("down", "failure") >= 1
         }
         let info = "tidegate_probe_failure_info{probe=\"down\",reason=\"connect_failed\",party=\"theirs\"}"
-        var samples = try await self.metrics()
+        var samples = try await serve.metrics()
         #expect(samples[info] == 1 && samples["tidegate_probe_success{probe=\"down\"}"] == 0)
         #expect(samples["tidegate_probe_uptime_ratio{probe=\"up\"}"] == 1)
         try await self.expect("an overrun", of: serve) {
             $0["tidegate_probe_overruns_total{probe=\"slow\"}"] ?? 0 >= 1 && $0.runs("slow", "success") >= 1
         }
 
-        try await self.hosts.pullCable()
+        try self.hosts.pullCable()
         try await self.expect("runs without a path", of: serve) {
             $0.runs("up", "inconclusive") >= 2 && $0.runs("down", "inconclusive") >= 2
         }
-        samples = try await self.metrics()
+        samples = try await serve.metrics()
         let (known, failed) = (samples.runs("up", "success"), samples.runs("down", "failure"))
         try await self.expect("more of them", of: serve) { $0.runs("up", "inconclusive") >= 4 }
-        samples = try await self.metrics()
+        samples = try await serve.metrics()
         #expect(samples.runs("up", "success") == known && samples.runs("down", "failure") == failed)
-        try await self.hosts.plugCable()
+        try self.hosts.plugCable()
         try await self.expect("what is known after the outage", of: serve) {
             $0.runs("up", "success") > known && $0.runs("down", "failure") > failed
         }
-        samples = try await self.metrics()
+        samples = try await serve.metrics()
         #expect(samples.runs("up", "failure") == 0)
         #expect(samples["tidegate_probe_uptime_ratio{probe=\"up\"}"] == 1, "our own outage is not charged")
         #expect(samples["tidegate_probe_uptime_ratio{probe=\"down\"}"] == 0)
 
-        try self.configure(also: "")
-        serve.signal(SIGHUP)
+        try self.bench.write(Self.configuration(also: ""), to: "tidegate.yml")
+        serve.program.signal(SIGHUP)
         try await self.expect("the removed probe's series to go", of: serve) { $0[info] == nil }
-        #expect(try await self.metrics().runs("up", "success") > known, "what has not changed goes on")
-        serve.signal(SIGTERM)
-        #expect(await serve.finish(within: .seconds(12)).status == 0)
+        #expect(try await serve.metrics().runs("up", "success") > known, "what has not changed goes on")
+        await serve.stop()
     }
 
     // The gateway is there and drops what is to be forwarded: nothing beyond it answers.
-    private func runBesideDeadProvider() async throws {
+    @Test(
+        "A server that hangs on the own link fails and is the server's, host and gateway alike, while the provider is dead"
+    )
+    func hungNeighbour() async throws {
         try await Program.expect(self.hosts.onPeer(["ip", "addr", "add", "\(TwoHosts.neighbour)/24", "dev", "cable"]))
-        let listener = try self.bench.start(
+        try await self.bench.start(
             self.hosts.onPeer([
                 "python3", "-uc",
                 "import socket, time; s = socket.create_server(('', 83)); print('listening'); time.sleep(600)",
+            ]), until: "listening")
+        try await Program.expect(
+            self.hosts.onPeer([
+                "nft", "table inet mute { chain in { type filter hook input priority 0; tcp dport 84 drop; }; }",
             ]))
-        try #require(await eventually { listener.outputSoFar.contains("listening") })
-        try self.bench.write(
+        let serve = try await self.bench.startDaemon(
             """
             modules: {quick: {prober: http, timeout: 500ms}}
             probes:
@@ -99,27 +81,18 @@ struct ScheduledProbeTests {
               - {name: host, module: quick, target: "http://\(TwoHosts.neighbour):83/", every: 1s}
               - {name: gateway, module: quick, target: "http://\(TwoHosts.peer):83/", every: 1s}
               - {name: mute, module: quick, target: "http://\(TwoHosts.neighbour):84/", every: 1s}
-            """, to: "tidegate.yml")
-        try await Program.expect(
-            self.hosts.onPeer([
-                "nft", "table inet mute { chain in { type filter hook input priority 0; tcp dport 84 drop; }; }",
-            ]))
-        let serve = try self.bench.start(
-            self.hosts.onThisSide([
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", self.bench.path("tidegate.yml"),
-                "--state.dir", self.bench.path("state"), "--control.socket", self.bench.path("control.sock"),
-            ]))
+            """, prefix: self.hosts.onThisSide([]))
         func info(_ probe: String, _ party: String) -> String {
             "tidegate_probe_failure_info{probe=\"\(probe)\",reason=\"timed_out\",party=\"\(party)\"}"
         }
         try await self.expect("the provider's outage", of: serve) {
             $0.runs("away", "inconclusive") >= 3 && $0.runs("mute", "failure") >= 1
         }
-        let before = try await self.metrics()
+        let before = try await serve.metrics()
         try await self.expect("failures of the neighbours'", of: serve) { samples in
             ["host", "gateway", "mute"].allSatisfy { samples.runs($0, "failure") >= before.runs($0, "failure") + 3 }
         }
-        let after = try await self.metrics()
+        let after = try await serve.metrics()
         for probe in ["host", "gateway", "mute"] {
             #expect(after.runs(probe, "inconclusive") == before.runs(probe, "inconclusive"))
             #expect(after[info(probe, "theirs")] == 1)
@@ -128,31 +101,24 @@ struct ScheduledProbeTests {
         #expect(after.runs("away", "failure") == 0)
     }
 
-    private func configure(also line: String) throws {
-        try self.bench.write(
-            """
-            modules:
-              quick: {prober: http, timeout: 500ms}
-              patient: {prober: http, timeout: 10s}
-            probes:
-              - {name: up, module: quick, target: "http://\(TwoHosts.peer)/nginx.conf", every: 1s}
-              - {name: slow, module: patient, target: "http://\(TwoHosts.peer):81/slow", every: 1s}
-            \(line)
-            """, to: "tidegate.yml")
+    private static func configuration(also line: String) -> String {
+        """
+        modules:
+          quick: {prober: http, timeout: 500ms}
+          patient: {prober: http, timeout: 10s}
+        probes:
+          - {name: up, module: quick, target: "http://\(TwoHosts.peer)/nginx.conf", every: 1s}
+          - {name: slow, module: patient, target: "http://\(TwoHosts.peer):81/slow", every: 1s}
+        \(line)
+        """
     }
 
-    private func expect(_ what: String, of serve: Program, _ isTrue: @escaping (Samples) -> Bool) async throws {
-        let isMet = try await eventually(within: .seconds(40)) { isTrue(try await self.metrics()) }
-        let probes = try await Program.run(self.ask("/metrics")).output.split(separator: "\n").filter {
+    private func expect(_ what: String, of serve: RunningDaemon, _ isTrue: @escaping (Samples) -> Bool) async throws {
+        let isMet = try await eventually(within: .seconds(40)) { isTrue(try await serve.metrics()) }
+        let probes = try await serve.get("/metrics").split(separator: "\n").filter {
             $0.hasPrefix("tidegate_probe_runs") || $0.hasPrefix("tidegate_probe_failure")
         }
-        try #require(isMet, "\(what)\n\(probes.joined(separator: "\n"))\n\(serve.errorsSoFar)")
-    }
-
-    private func metrics() async throws -> Samples { Samples(try await Program.run(self.ask("/metrics")).output) }
-
-    private func ask(_ path: String) -> [String] {
-        self.hosts.onThisSide(["curl", "-s", "--max-time", "5", "http://127.0.0.1:9843\(path)"])
+        try #require(isMet, "\(what)\n\(probes.joined(separator: "\n"))\n\(serve.log)")
     }
 }
 

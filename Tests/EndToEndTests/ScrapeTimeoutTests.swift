@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 import TidegateTestKit
 
@@ -11,52 +10,33 @@ struct ScrapeTimeoutTests {
           grpc: {prober: grpc, timeout: 60s, grpc: {preferred_ip_protocol: ip4}}
         """
 
-    private static func withDaemon(offset: String, _ body: (Int) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("scrape-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appendingPathComponent("modules.yml").path
-        try Self.modules.write(toFile: file, atomically: true, encoding: .utf8)
-        let port = try FreePort.find()
-        let daemon = try Program([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--timeout-offset", offset,
-            "--web.listen-address", "127.0.0.1:\(port)", "--state.dir", folder.appendingPathComponent("state").path,
-            "--control.socket", folder.appendingPathComponent("socket").path,
-        ])
-        defer { daemon.signal(SIGKILL) }
-        try await Program.answers("http://127.0.0.1:\(port)/-/healthy")
-        try await body(port)
-    }
-
-    private static func probe(_ module: String, _ target: String, port: Int, scrape: String) async throws -> Samples {
-        Samples(
-            try await Program.expect([
-                "curl", "-s", "-f", "-G", "-H", "X-Prometheus-Scrape-Timeout-Seconds: \(scrape)", "--data-urlencode",
-                "module=\(module)", "--data-urlencode", "target=\(target)", "http://127.0.0.1:\(port)/probe",
-            ]))
+    private static func probe(
+        _ module: String, _ target: String, offset: String, scrape: String
+    ) async throws -> Samples {
+        let bench = try EndToEndFixture()
+        defer { bench.end() }
+        let daemon = try await bench.startDaemon(
+            Self.modules, port: try FreePort.find(), flags: ["--timeout-offset", offset])
+        return try await daemon.probe(module, target, ["-H", "X-Prometheus-Scrape-Timeout-Seconds: \(scrape)"])
     }
 
     @Test("A probe ends when the scrape's time is over but for the offset, and not at its module's timeout")
     func ends() async throws {
         let silent = try LiveServer { _ in LiveServerAnswer([.hang]) }
         defer { silent.stop() }
-        try await Self.withDaemon(offset: "0.75") { port in
-            let samples = try await Self.probe("http", silent.url(), port: port, scrape: "1")
-            #expect(samples["probe_success"] == 0 && samples["probe_timeout_seconds"] == 0.25)
-            #expect(samples["probe_failure_info{reason=\"timed_out\",party=\"theirs\"}"] == 1)
-            let duration = try #require(samples["probe_duration_seconds"])
-            #expect((0.25..<60).contains(duration), "\(duration)")
-        }
+        let samples = try await Self.probe("http", silent.url(), offset: "0.75", scrape: "1")
+        #expect(samples["probe_success"] == 0 && samples["probe_timeout_seconds"] == 0.25)
+        #expect(samples["probe_failure_info{reason=\"timed_out\",party=\"theirs\"}"] == 1)
+        let duration = try #require(samples["probe_duration_seconds"])
+        #expect((0.25..<60).contains(duration), "\(duration)")
     }
 
     @Test("The deadline that a probe tells its server is that of the scrape without the offset")
     func onTheWire() async throws {
         let server = try await GRPCServer { _ in .health(1) }
         func milliseconds(offset: String, scrape: String) async throws -> Int {
-            try await Self.withDaemon(offset: offset) { port in
-                let samples = try await Self.probe("grpc", "127.0.0.1:\(server.port)", port: port, scrape: scrape)
-                #expect(samples["probe_success"] == 1)
-            }
+            let samples = try await Self.probe("grpc", "127.0.0.1:\(server.port)", offset: offset, scrape: scrape)
+            #expect(samples["probe_success"] == 1)
             let text = try #require(server.calls.last?.fields["grpc-timeout"])
             let value = try #require(Int(text.dropLast()))
             #expect(text.hasSuffix("m"))

@@ -28,19 +28,9 @@ struct SidecarDashboardTests {
         "Every panel has data, and exactly the alerts about what happened fire, when a sidecar loses its link",
         .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func cutLink() async throws {
-        let fixture = try EndToEndFixture()
-        let hosts = try await TwoHosts()
-        do {
-            try await self.run(fixture, hosts)
-        } catch {
-            Issue.record(error)
-        }
-        await fixture.tidyUp()
-        try await hosts.tearDown()
-    }
-
-    private func run(_ fixture: EndToEndFixture, _ hosts: TwoHosts) async throws {
-        try await hosts.ip("route add unreachable \(Self.barred)")
+        let (fixture, hosts) = (try EndToEndFixture(), try TwoHosts())
+        defer { fixture.end() }
+        try hosts.ip("route add unreachable \(Self.barred)")
         let image = LiveServerAnswer.bytes(count: 6 << 20)
         try Data(image).write(to: fixture.folder.appendingPathComponent("image.bin"))
         try await fixture.startNginx(on: hosts, rate: "1m", servers: Self.servers)
@@ -50,9 +40,9 @@ struct SidecarDashboardTests {
         // Started first, so that the sidecar's remote write has a receiver's address.
         let prometheus = try await Prometheus(scraping: 9843, rules: rules, prefix: hosts.onThisSide([]))
         await prometheus.shutDown()
-        let serve = try await self.startServe(fixture, hosts, writingTo: prometheus.writeURL)
+        let serve = try await self.startDaemon(fixture, hosts, writingTo: prometheus.writeURL)
         // The receiver is not there yet: the first push fails, and is repeated.
-        try #require(await eventually { serve.errorsSoFar.contains("remote write failed") }, "\(serve.errorsSoFar)")
+        try #require(await eventually { serve.log.contains("remote write failed") }, "\(serve.log)")
         let start = Date().timeIntervalSince1970
         try await prometheus.start()
         try await prometheus.scraped(2)
@@ -63,11 +53,11 @@ struct SidecarDashboardTests {
         let file = fixture.path("image.out")
         try await self.submit(["http://\(TwoHosts.peer)/image.bin", "-o", file], fixture, hosts)
         try #require(
-            await eventually { fixture.size(of: ".image.out.tidegate") > 1 << 20 }, "\(serve.errorsSoFar)")
-        try await hosts.pullCable()
+            await eventually { fixture.size(of: ".image.out.tidegate") > 1 << 20 }, "\(serve.log)")
+        try hosts.pullCable()
         try await self.expectAlert("TidegateOurPathLost", of: prometheus)
-        try await hosts.plugCable()
-        #expect(await eventually { fixture.size(of: "image.out") == image.count }, "\(serve.errorsSoFar)")
+        try hosts.plugCable()
+        #expect(await eventually { fixture.size(of: "image.out") == image.count }, "\(serve.log)")
         #expect(FileManager.default.contents(atPath: file).map { [UInt8]($0) } == image)
         for alert in Self.expectedAlerts where alert != "TidegateOurPathLost" {
             try await self.expectAlert(alert, of: prometheus)
@@ -81,8 +71,7 @@ struct SidecarDashboardTests {
             try await Dashboard(named: name).expectData(from: prometheus, in: span, except: Self.emptyPanels)
         }
         try await self.checkHistory(prometheus, span)
-        serve.signal(SIGTERM)
-        #expect(await serve.finish().status == 0)
+        await serve.stop()
     }
 
     // MARK: The scenario
@@ -92,11 +81,11 @@ struct SidecarDashboardTests {
         server { \(Self.failingPorts.map { "listen \(TwoHosts.peer):\($0);" }.joined()) location / { return 503; } }
         """
 
-    private func startServe(
+    private func startDaemon(
         _ fixture: EndToEndFixture, _ hosts: TwoHosts, writingTo url: String
-    ) async throws -> Program {
+    ) async throws -> RunningDaemon {
         try fixture.write(String(repeating: "tide ", count: 1000), to: "upload.txt")
-        try fixture.write(
+        return try await fixture.startDaemon(
             """
             reachability:
               targets:
@@ -113,22 +102,12 @@ struct SidecarDashboardTests {
                  every: 1s, jitter: 0%}
               - {name: missing, url: "http://\(TwoHosts.peer)/missing", every: 1s, jitter: 0%}
             remote_write: {url: "\(url)", interval: 1s, labels: {job: pushed}}
-            """, to: "tidegate.yml")
-        let serve = try fixture.start(
-            hosts.onThisSide([
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", fixture.path("tidegate.yml"),
-                "--state.dir", fixture.path("state"), "--control.socket", fixture.path("control.sock"),
-            ]))
-        let isReady = try await eventually {
-            try await Program.run(hosts.onThisSide(["curl", "-sf", "http://127.0.0.1:9843/-/ready"])).status == 0
-        }
-        try #require(isReady, "\(serve.errorsSoFar)")
-        return serve
+            """, prefix: hosts.onThisSide([]))
     }
 
     private func submit(_ arguments: [String], _ fixture: EndToEndFixture, _ hosts: TwoHosts) async throws {
         let command = [BuiltProduct.path(of: "tidegate"), "tasks", "submit"] + arguments
-        try await Program.expect(hosts.onThisSide(command + ["--control.socket", fixture.path("control.sock")]))
+        try await Program.expect(hosts.onThisSide(command + ["--control.socket", fixture.socket]))
     }
 
     // MARK: What Prometheus says

@@ -68,34 +68,18 @@ struct WebSocketProbeTests {
 
     @Test("A module gives blackbox_exporter's series over ws and wss, and a refusal its status")
     func probes() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("websocket-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let bench = try EndToEndFixture()
+        defer { bench.end() }
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["localhost"])
         let (server, proxy, ready) = (try FreePort.find(), try FreePort.find(), try FreePort.find())
-        let daemon = try FreePort.find()
-        let python = try Program(["python3", "-c", Self.script, "\(server)"])
-        defer { python.signal(SIGKILL) }
-        #expect(await eventually { python.outputSoFar == "listening\n" }, "\(python.errorsSoFar)")
-        let nginx = try Program([
-            "nginx", "-p", folder.path, "-c", try Self.nginx(folder, (proxy, ready, server), identity),
-        ])
-        defer { nginx.signal(SIGTERM) }
+        let python = try await bench.start(["python3", "-c", Self.script, "\(server)"], until: "listening\n")
+        try bench.write(Self.nginx(bench.folder.path, (proxy, ready, server), identity), to: "nginx.conf")
+        _ = try bench.start(["nginx", "-p", bench.folder.path, "-c", bench.path("nginx.conf")])
         try await Program.answers("http://127.0.0.1:\(ready)/")
-        let file = folder.appendingPathComponent("modules.yml").path
-        try Self.modules.write(toFile: file, atomically: true, encoding: .utf8)
-        let tidegate = try Program([
-            BuiltProduct.path(of: "tidegate"), "serve", "--config.file", file, "--web.listen-address",
-            "127.0.0.1:\(daemon)", "--state.dir", folder.appendingPathComponent("state").path,
-            "--control.socket", folder.appendingPathComponent("socket").path,
-        ])
-        defer { tidegate.signal(SIGKILL) }
-        try await Program.answers("http://127.0.0.1:\(daemon)/-/healthy")
+        let daemon = try await bench.startDaemon(Self.modules, port: try FreePort.find())
         func ask(_ path: String, _ parameters: String...) async throws -> String {
-            try await Program.expect(
-                ["curl", "-s", "-f", "-G"]
-                    + parameters.flatMap { ["--data-urlencode", $0] } + ["http://127.0.0.1:\(daemon)\(path)"])
+            try await daemon.get(path, ["-G"] + parameters.flatMap { ["--data-urlencode", $0] })
         }
         for target in ["ws://127.0.0.1:\(server)/room", "wss://127.0.0.1:\(proxy)/room"] {
             let samples = try await ask("/probe", "module=chat", "target=\(target)")
@@ -121,27 +105,25 @@ struct WebSocketProbeTests {
     }
 
     private static func nginx(
-        _ folder: URL, _ ports: (proxy: Int, ready: Int, server: Int), _ identity: TestAuthority.Identity
-    ) throws -> String {
-        let file = folder.appendingPathComponent("nginx.conf").path
+        _ folder: String, _ ports: (proxy: Int, ready: Int, server: Int), _ identity: TestAuthority.Identity
+    ) -> String {
         let paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-            .map { "\($0)_temp_path \(folder.path)/\($0);" }.joined(separator: " ")
-        try """
-        daemon off; user root; pid \(folder.path)/nginx.pid; error_log stderr;
-        events {}
-        http {
-          access_log off; \(paths)
-          server { listen 127.0.0.1:\(ports.ready); return 204; }
-          server {
-            listen 127.0.0.1:\(ports.proxy) ssl;
-            ssl_certificate \(identity.certificate); ssl_certificate_key \(identity.key);
-            location / {
-              proxy_pass http://127.0.0.1:\(ports.server); proxy_http_version 1.1;
-              proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";
+            .map { "\($0)_temp_path \(folder)/\($0);" }.joined(separator: " ")
+        return """
+            daemon off; user root; pid \(folder)/nginx.pid; error_log stderr;
+            events {}
+            http {
+              access_log off; \(paths)
+              server { listen 127.0.0.1:\(ports.ready); return 204; }
+              server {
+                listen 127.0.0.1:\(ports.proxy) ssl;
+                ssl_certificate \(identity.certificate); ssl_certificate_key \(identity.key);
+                location / {
+                  proxy_pass http://127.0.0.1:\(ports.server); proxy_http_version 1.1;
+                  proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";
+                }
+              }
             }
-          }
-        }
-        """.write(toFile: file, atomically: true, encoding: .utf8)
-        return file
+            """
     }
 }

@@ -39,18 +39,17 @@ package final class NetworkNamespace: Sendable {
         try NamespaceCommand.check(["ip", "-n", self.name, "-batch", "-"], input: lines + "\n")
     }
 
+    /// The command that runs a command inside; without one, the prefix of such commands.
+    package func inside(_ command: [String] = []) -> [String] { ["ip", "netns", "exec", self.name] + command }
+
     /// Runs any command inside.
-    package func run(_ command: [String]) throws {
-        try NamespaceCommand.check(["ip", "netns", "exec", self.name] + command)
-    }
+    package func run(_ command: [String]) throws { try NamespaceCommand.check(self.inside(command)) }
 
     /// Sets a kernel parameter inside.
     package func sysctl(_ setting: String) throws { try self.run(["sysctl", "-q", "-w", setting]) }
 
     /// Starts a command inside; it is killed when the returned value is released.
-    package func start(_ command: [String]) throws -> RunningCommand {
-        try RunningCommand(["ip", "netns", "exec", self.name] + command)
-    }
+    package func start(_ command: [String]) throws -> RunningCommand { try RunningCommand(self.inside(command)) }
 
     /// Moves the calling thread inside; only for threads that the test owns.
     package func enter() {

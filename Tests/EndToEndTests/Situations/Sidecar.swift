@@ -5,20 +5,22 @@ import TidegateTestKit
 /// A sidecar on the lab's client, with targets and scheduled tasks.
 struct Sidecar {
     let lab: SituationLab
-    private let program: Program
+    private let daemon: RunningDaemon
 
     fileprivate init(_ lab: SituationLab, _ configuration: String, addsAuthority: Bool) throws {
         self.lab = lab
         let folder = try lab.files.makeFolder()
         let name = "tidegate.yml"
         try lab.files.write(configuration, to: name)
-        self.program = try Program(
+        let client = lab.namespace(.client)
+        let program = try Program(
             lab.files.onClient(
-                lab.namespace(.client),
+                client,
                 [
                     BuiltProduct.path(of: "tidegate"), "serve", "--config.file", lab.files.path(name), "--state.dir",
                     folder, "--control.socket", "\(folder)/c.sock",
                 ], addsAuthority: addsAuthority))
+        self.daemon = RunningDaemon(program: program, port: 9843, prefix: client.inside())
     }
 
     /// Targets and tasks of every kind.
@@ -37,29 +39,22 @@ struct Sidecar {
     private static let schedule = "every: 1s, jitter: 0%, timeout: 2s, retry: {attempts: 1}"
 
     /// What it has logged.
-    var log: String { self.program.errorsSoFar }
+    var log: String { self.daemon.log }
 
     fileprivate func waitUntilReady() async throws {
-        try await Program.answers("http://127.0.0.1:9843/-/ready", prefix: self.prefix)
+        try await Program.answers(self.daemon.url("/-/ready"), prefix: self.daemon.prefix)
     }
 
-    fileprivate func stop() async {
-        self.program.signal(SIGTERM)
-        #expect(await self.program.finish(within: .seconds(20)).status == 0)
-    }
-
-    private var prefix: [String] { ["ip", "netns", "exec", self.lab.namespace(.client).name] }
+    fileprivate func stop() async { await self.daemon.stop() }
 
     // MARK: What it says
 
-    func get(_ path: String) async throws -> String {
-        try await Program.expect(self.prefix + ["curl", "-s", "http://127.0.0.1:9843\(path)"])
-    }
+    func get(_ path: String) async throws -> String { try await self.daemon.get(path) }
 
     /// The page; looking at it has the ladder measured, too.
     func page() async throws -> SidecarPage { SidecarPage(try await self.get("/")) }
 
-    func metrics() async throws -> Samples { Samples(try await self.get("/metrics")) }
+    func metrics() async throws -> Samples { try await self.daemon.metrics() }
 
     /// What it has measured last; nil before the first time.
     func diagnosis() async throws -> SituationAnswer? {
