@@ -77,10 +77,10 @@ private struct KillRun {
     func run() async throws -> PostOutcome {
         defer { self.server.stop() }
         var output = try await self.runHelper("submit:\(self.plan.tasks.joined(separator: ","))", self.plan.first)
-        try self.checkOffset()
+        try self.checkOffset(after: self.plan.first)
         if let second = self.plan.second {
             output += try await self.runHelper("continue", second)
-            try self.checkOffset()
+            try self.checkOffset(after: second)
         }
         output += try await self.runHelper("continue", nil)
         return try await self.verify(Self.ids(output))
@@ -127,8 +127,14 @@ private struct KillRun {
     private func verify(_ ids: [String: TaskID]) async throws -> PostOutcome {
         let fixture = try JournalFixture(self.directory)
         #expect(try await fixture.session.find(.unfinished).isEmpty, "\(self.plan)")
-        for (name, id) in ids {
-            let end = try #require(try await fixture.entry(id)?.end, "\(name) was accepted and is lost: \(self.plan)")
+        // By their keys: the process may have been killed before it could print an id.
+        let ended = try await fixture.session.find(.ended(atMost: 10))
+        let ends = Dictionary(ended.map { ($0.description.key ?? "", $0) }) { first, _ in first }
+        #expect(ends.count == ended.count, "\(self.plan)")
+        for name in Set(self.plan.accepted).union(ids.keys) {
+            let task = try #require(ends[name], "\(name) was accepted and is lost: \(self.plan)")
+            #expect(ids[name] ?? task.id == task.id, "\(self.plan)")
+            let end = try #require(task.end, "\(self.plan)")
             switch name {
             case "refused": #expect(end.outcome == .failure, "\(end) \(self.plan)")
             case "post" where end.outcome != .success:
@@ -136,10 +142,10 @@ private struct KillRun {
             default: #expect(end.outcome == .success, "\(name): \(end) \(self.plan)")
             }
         }
-        if ids["file"] != nil { #expect(self.directory.hasPattern("file", Self.size), "\(self.plan)") }
+        if ends["file"] != nil { #expect(self.directory.hasPattern("file", Self.size), "\(self.plan)") }
         #expect(!FileManager.default.fileExists(atPath: self.directory.file(".file.tidegate")), "\(self.plan)")
-        if ids["keyed"] != nil { #expect(self.server.requests.contains { $0.path == "/keyed" }, "\(self.plan)") }
-        let outcome = try await self.postOutcome(fixture)
+        if ends["keyed"] != nil { #expect(self.server.requests.contains { $0.path == "/keyed" }, "\(self.plan)") }
+        let outcome = Self.outcome(ofPost: ends["post"]?.end)
         let posts = self.server.requests.count { $0.path == "/post" }
         switch outcome {
         case .notAccepted: #expect(posts == 0, "\(self.plan)")
@@ -154,18 +160,16 @@ private struct KillRun {
         return outcome
     }
 
-    // By its key: the process may have been killed before it could print the id.
-    private func postOutcome(_ fixture: JournalFixture) async throws -> PostOutcome {
-        let post = try await fixture.session.find(.ended(atMost: 10)).first { $0.description.key == "post" }
-        guard let end = post?.end else { return .notAccepted }
-        return end.outcome == .success ? .sent : .inDoubt
+    private static func outcome(ofPost end: JournaledEnd?) -> PostOutcome {
+        end.map { $0.outcome == .success ? .sent : .inDoubt } ?? .notAccepted
     }
 
     /// The journal must never promise bytes that are not in the file.
-    private func checkOffset() throws {
-        guard let offset = try self.journaledOffset() else { return }
+    private func checkOffset(after step: KillPlan.Step?) throws {
+        let offset = try self.journaledOffset()
+        if self.plan.hasOffset(after: step) { try #require(offset != nil, "\(self.plan)") }
         let size = self.directory.size(".file.tidegate") ?? 0
-        #expect(offset <= size, "\(offset) of \(size): \(self.plan)")
+        #expect(offset ?? 0 <= size, "\(offset ?? 0) of \(size): \(self.plan)")
     }
 
     /// The offset in the journal of the download that is neither finished nor about to be.

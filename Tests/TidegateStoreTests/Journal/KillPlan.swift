@@ -21,6 +21,21 @@ struct KillPlan: Sendable, CustomStringConvertible {
             "\(self.tasks.joined(separator: ",")) \(steps.joined(separator: ", ")) \(self.moment.map { "\($0) ms" } ?? "")"
     }
 
+    /// The tasks that are certain to be durable when the first process is killed.
+    var accepted: [String] {
+        switch (self.first?.phase, self.first?.entry) {
+        case (nil, _): []
+        case ("before", "accepted"): Array(self.tasks.prefix((self.first?.number ?? 1) - 1))
+        case (_, "accepted"): Array(self.tasks.prefix(self.first?.number ?? 1))
+        default: self.tasks.count == 1 ? self.tasks : []
+        }
+    }
+
+    /// Whether the journal is certain to have an offset of the download after a kill at a step.
+    func hasOffset(after step: Step?) -> Bool {
+        self.tasks == ["file"] && ["after:held:1", "before:placing:1"].contains(step?.description)
+    }
+
     /// The entries that each task writes when it runs alone, in their order.
     static let entries: [(task: String, entries: [String])] = [
         ("file", ["accepted", "held", "placing", "ended"]),
