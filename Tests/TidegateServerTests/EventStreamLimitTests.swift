@@ -1,3 +1,4 @@
+import Glibc
 import Logging
 import ServiceLifecycle
 import Testing
@@ -116,23 +117,26 @@ import TidegateTestKit
     }
 
     @Test("Nothing uses an event loop after a graceful shutdown, however the servers end beside each other")
-    func repeatedShutdown() async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        for _ in 0..<100 {
-            let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
-            let services = (0..<3).map { _ in
-                EndpointUnderTest(endpoint: Fixture().endpoint()) { continuation.yield($0.first?.port ?? 0) }
-            }
-            let group = ServiceGroup(services: services, logger: logger)
-            let running = Task { try await group.run() }
-            var count = 0
-            for await _ in ports {
-                count += 1
-                if count == services.count { break }
-            }
-            await group.triggerGracefulShutdown()
-            try await running.value
+    func repeatedShutdown() async {
+        await #expect(processExitsWith: .success) {
+            // NIO ends a process that uses an event loop after its shutdown, instead of only printing it.
+            setenv("SWIFTNIO_STRICT", "1", 1)
+            for _ in 0..<100 { try await Self.shutDownTogether() }
         }
+    }
+
+    private static func shutDownTogether() async throws {
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let services = (0..<3).map { _ in
+            EndpointUnderTest(endpoint: Fixture().endpoint()) { continuation.yield($0.first?.port ?? 0) }
+        }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(services: services, logger: logger)
+        let running = Task { try await group.run() }
+        let listening = await ports.prefix(services.count).reduce(into: Set()) { $0.insert($1) }
+        #expect(listening.count == services.count && !listening.contains(0))
+        await group.triggerGracefulShutdown()
+        try await running.value
     }
 
     private struct EndpointUnderTest: Service {
