@@ -49,12 +49,24 @@ import Testing
         }
     }
 
-    /// The words that the glossary's table defines: what stands in bold, between commas and strokes.
+    @Test("A row of the glossary has one meaning")
+    func glossaryRows() throws {
+        for row in Self.rows(in: try self.tree.read("docs/architecture.md")) {
+            // Words of other programs share a row.
+            #expect(!row.components(separatedBy: "**")[1].contains(",") || row.contains("| as in "), "\(row)")
+            #expect(!row.contains(" / "), "\(row)")
+        }
+    }
+
+    /// The words that the glossary's tables define: what stands in bold, between commas.
     private static func glossary(in page: String) -> Set<String> {
-        let section = page.components(separatedBy: "## Glossary").dropFirst().first ?? ""
-        let table = (section.components(separatedBy: "\n## ").first ?? "").split(separator: "\n")
-        let cells = table.compactMap { $0.components(separatedBy: "**").dropFirst().first }
-        return Set(cells.flatMap { $0.split { ",/".contains($0) } }.map { $0.trimmingCharacters(in: .whitespaces) })
+        let cells = self.rows(in: page).map { $0.components(separatedBy: "**")[1] }
+        return Set(cells.flatMap { $0.split(separator: ",") }.map { $0.trimmingCharacters(in: .whitespaces) })
+    }
+
+    private static func rows(in page: String) -> [Substring] {
+        let section = page.components(separatedBy: "## Glossary").last?.components(separatedBy: "\n## ").first ?? ""
+        return section.split(separator: "\n").filter { $0.hasPrefix("| **") }
     }
 
     /// The name of the type that a line of the list declares; nil if it declares something else.
