@@ -131,7 +131,7 @@ package struct HostileServer: Sendable {
                     .close,
                 ]
             },
-            Trick("two lengths", .failure("truncated")) { _ in
+            Trick("two lengths", .failure("protocolError")) { _ in
                 [self.head(200, "Content-Length: 5", "Content-Length: 7"), .pattern(from: 0, count: 7), .close]
             },
             Trick("more than the limit, announced", .limit("tooLarge")) { _ in
