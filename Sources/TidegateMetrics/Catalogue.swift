@@ -15,6 +15,8 @@ enum Catalogue {
     static let taskHolds = counter("tidegate_task_holds_total", by: ["reason"], "Holds put on tasks.")
     static let taskCompletions = counter(
         "tidegate_task_completions_total", by: ["kind", "outcome"], "Tasks that are over.")
+    static let taskRevalidations = counter(
+        "tidegate_task_revalidations_total", "Tasks whose stored response was still current.")
     static let taskFailures = counter(
         "tidegate_task_failures_total", by: ["error_type", "party"],
         "Tasks that failed, by cause and responsible party."

@@ -132,6 +132,7 @@ import TidegateCore
         tidegate_journal_write_duration_seconds histogram
         tidegate_journal_errors_total counter reason
         tidegate_journal_lost_tasks_total counter
+        tidegate_task_revalidations_total counter
         tidegate_remote_write_samples_total counter
         tidegate_remote_write_samples_dropped_total counter reason
         tidegate_remote_write_failures_total counter error_type

@@ -33,7 +33,7 @@ extension EveryEvent {
         let reset = Attribution(party: .theirs, rung: .http, evidence: ["status 503"])
         let result = TaskResult(
             id: id, kind: kind, method: "GET", url: "http://10.0.0.1/file", outcome: .success, status: 200, bytes: 2000,
-            wireBytes: 2000, attempts: 2, duration: .milliseconds(800))
+            wireBytes: 2000, attempts: 2, duration: .milliseconds(800), isRevalidated: kind == .download)
         let changes: [TaskEvent.Kind] = [
             .created(method: "GET", url: "http://10.0.0.1/file"), .resumed, .held(.path, detail: "no route"),
             .released(.path, after: .milliseconds(1500)), .gate(.delayed, waited: .milliseconds(1500)),

@@ -10,6 +10,7 @@ struct TaskRecorder: Sendable {
         Catalogue.taskSuspends, from: TaskEvent.SuspendReason.allCases)
     let holds = FixedLabelFamily<HoldReason, Counter>(Catalogue.taskHolds)
     private let completions = FixedLabelFamily<Label2<TaskKind, TaskOutcome>, Counter>(Catalogue.taskCompletions)
+    private let revalidations = SingleFamily<Counter>(Catalogue.taskRevalidations)
     private let failures = TableFamily<Label2<TaskFailure, FaultParty>, Counter>(
         Catalogue.taskFailures, from: TaskRecorder.likelyFailures)
     private let durations = TableFamily<Label2<TaskKind, TaskOutcome>, Histogram>(Catalogue.taskDuration)
@@ -25,7 +26,7 @@ struct TaskRecorder: Sendable {
         registry.collect(Catalogue.heldTasks, by: HoldReason.allCases) { $0.session.held[$1] ?? 0 }
         registry.add(
             self.heldSeconds, self.submissions, self.resumes, self.suspends, self.holds, self.completions,
-            self.failures, self.durations)
+            self.revalidations, self.failures, self.durations)
         registry.collect(Catalogue.stalledTasks) { $0.session.stalled }
         registry.collect(Catalogue.oldestTaskStart) { inputs, samples in
             for state in [TaskState.Name.suspended, .waiting, .running] {
@@ -50,6 +51,7 @@ struct TaskRecorder: Sendable {
         let key = Label2(result.kind, result.outcome)
         self.completions[key].add()
         self.durations[key].observe(result.duration, from: source)
+        if result.isRevalidated { self.revalidations.series.add() }
         guard key.second == .failure else { return }
         let (failure, party) = (result.failure ?? .internal, result.attribution?.party ?? .unknown)
         if let unsettled = self.unsettled, result.attribution?.silence != nil,

@@ -53,14 +53,22 @@ import TidegateTestKit
     }
 
     private func complete(
-        _ outcome: TaskOutcome, attempts: Int = 1, failure: TaskFailure? = nil, party: FaultParty? = nil
+        _ outcome: TaskOutcome, attempts: Int = 1, failure: TaskFailure? = nil, party: FaultParty? = nil,
+        isRevalidated: Bool = false
     ) {
         var generator = SystemRandomNumberGenerator()
         let result = TaskResult(
             id: TaskID(at: self.fixture.time.wall(), using: &generator), kind: .data, method: "GET", url: "http://x/",
             outcome: outcome, bytes: 5000, attempts: attempts, duration: .seconds(31), failure: failure,
-            attribution: party.map { Attribution(party: $0) })
+            attribution: party.map { Attribution(party: $0) }, isRevalidated: isRevalidated)
         self.fixture.publish(.completed(result))
+    }
+
+    @Test("A task whose stored response is still current is counted")
+    func revalidations() {
+        self.complete(.success)
+        self.complete(.success, isRevalidated: true)
+        #expect(self.fixture.series()["tidegate_task_revalidations_total"] == 1)
     }
 
     @Test("Only failures have a cause and a party")
