@@ -63,6 +63,11 @@ struct Terminal: Sendable {
     /// The environment.
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
+    /// The path of this program (proc_pid_exe(5)).
+    static var executable: String {
+        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "/usr/local/bin/tidegate"
+    }
+
     /// An environment variable.
     static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 

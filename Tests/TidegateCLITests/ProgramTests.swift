@@ -23,6 +23,22 @@ import TidegateTestKit
         #expect(output.errors == "tidegate: unknown option '--loud' (see tidegate status --help)\n")
     }
 
+    @Test("systemd accepts the generated unit, and rates its exposure 1.5 of 10 at most")
+    func systemdUnit() async throws {
+        let unit = try await self.run("generate", "systemd")
+        #expect(unit.status == 0 && unit.output.contains("\nExecStart=\(BuiltProduct.path(of: "tidegate")) serve "))
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("tidegate.service").path
+        try unit.output.write(toFile: file, atomically: true, encoding: .utf8)
+        for command in [["verify"], ["security", "--offline=true", "--threshold=15"]] {
+            let output = try await Program.run(["systemd-analyze"] + command + [file])
+            #expect(output.status == 0, "\(output)")
+            #expect(!output.errors.contains("Unknown"), "\(output)")
+        }
+    }
+
     @Test("Without /proc a command fails in one sentence")
     func withoutProc() async throws {
         let program = BuiltProduct.path(of: "tidegate")

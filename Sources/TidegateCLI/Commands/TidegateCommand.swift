@@ -25,7 +25,7 @@ struct TidegateCommand: AsyncParsableCommand {
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Print starter files.",
-        subcommands: [GenerateConfigCommand.self, GenerateSchemaCommand.self])
+        subcommands: [GenerateConfigCommand.self, GenerateSchemaCommand.self, GenerateSystemdCommand.self])
 }
 
 /// `tidegate generate config`: prints the sidecar's configuration file.
@@ -48,6 +48,70 @@ struct GenerateSchemaCommand: ParsableCommand {
         discussion: "Example: tidegate generate schema > tidegate.schema.json")
 
     func run() throws { Terminal().print(ConfigurationJSONSchema.text) }
+}
+
+/// `tidegate generate systemd`: the sidecar's unit.
+struct GenerateSystemdCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "systemd", abstract: "Print a systemd unit of the sidecar.",
+        discussion: """
+            The service runs as a user of its own, without capabilities, and writes only below /var/lib/tidegate and \
+            /run/tidegate. It reads /etc/tidegate/tidegate.yml.
+
+            Example: tidegate generate systemd | sudo tee /etc/systemd/system/tidegate.service
+            """)
+
+    func run() throws { Terminal().print(Self.unit(of: Terminal.executable)) }
+
+    /// The unit (systemd.unit(5), systemd.exec(5)) with the path of the program.
+    private static func unit(of program: String) -> String {
+        """
+        [Unit]
+        Description=Network reachability and request monitor
+        After=network-pre.target
+
+        [Service]
+        Type=exec
+        ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml \
+        --state.dir /var/lib/tidegate --control.socket /run/tidegate/control.sock
+        ExecReload=/bin/kill -HUP $MAINPID
+        Restart=on-failure
+        TimeoutStopSec=15
+        LimitNOFILE=65536
+        DynamicUser=yes
+        StateDirectory=tidegate
+        StateDirectoryMode=0700
+        RuntimeDirectory=tidegate
+        UMask=0077
+        CapabilityBoundingSet=
+        NoNewPrivileges=yes
+        ProtectSystem=strict
+        ProtectHome=yes
+        PrivateTmp=yes
+        PrivateDevices=yes
+        ProtectClock=yes
+        ProtectControlGroups=yes
+        ProtectHostname=yes
+        ProtectKernelLogs=yes
+        ProtectKernelModules=yes
+        ProtectKernelTunables=yes
+        ProtectProc=invisible
+        LockPersonality=yes
+        MemoryDenyWriteExecute=yes
+        RemoveIPC=yes
+        RestrictAddressFamilies=AF_INET AF_INET6 AF_NETLINK AF_UNIX
+        RestrictNamespaces=yes
+        RestrictRealtime=yes
+        RestrictSUIDSGID=yes
+        SystemCallArchitectures=native
+        SystemCallErrorNumber=EPERM
+        SystemCallFilter=@system-service
+        SystemCallFilter=~@privileged @resources
+
+        [Install]
+        WantedBy=multi-user.target
+        """
+    }
 }
 
 /// `tidegate tasks`: controls the daemon's tasks over its control socket.
