@@ -119,8 +119,8 @@ public enum JournalEvent: Sendable {
     case committed(entries: Int, duration: Duration)
     /// So many entries could not be written.
     case failed(JournalIssue, entries: Int)
-    /// So many transactions, with so many accepted tasks, were durable and are missing: its write-ahead log was cut or
-    /// removed, or an older copy is in its place.
+    /// So many transactions, with so many accepted tasks, were durable and are missing: its write-ahead log was cut, or
+    /// an older copy is in its place.
     case lost(transactions: Int, tasks: Int)
 
     var projection: EventProjection {
@@ -142,8 +142,8 @@ public enum JournalEvent: Sendable {
             EventProjection(
                 "daemon.journalLost", .error, "journal lost transactions",
                 "the journal lost its last \(transactions) transactions with \(tasks) accepted tasks, because its file or "
-                    + "its write-ahead log was cut, removed or replaced; "
-                    + (tasks > 0 ? "submit these tasks again" : "tasks that had ended may be sent again"),
+                    + "its write-ahead log was cut or replaced: submit these tasks again; requests that must not be sent "
+                    + "twice fail as outcomeUnknown",
                 [.both("transactions", transactions), .both("tasks", tasks)])
         }
     }

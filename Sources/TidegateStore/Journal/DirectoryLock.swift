@@ -27,22 +27,25 @@ final class DirectoryLock: Sendable {
                 : .unusable(directory, SystemError.message(code))
         }
         let text = DirectoryLock.text(descriptor)
-        self.hadJournal = text.contains("\n\(DirectoryLock.mark)")
-        self.written = text.split(separator: "\n").dropFirst(2).first.flatMap { JournalProgress("\($0)") }
+        self.hadJournal = text.hasSuffix(DirectoryLock.mark)
+        self.written = text.split(separator: "\n").dropFirst().first.flatMap { JournalProgress("\($0)") }
         // The process id is only for the message that a second process prints.
-        let lines = ["\(getpid())\n", self.hadJournal ? DirectoryLock.mark : "", self.written.map { "\($0)" } ?? ""]
-        if ftruncate(descriptor, 0) == 0 { self.write(lines.joined()) }
+        let lines = ["\(getpid())\n", self.written.map { "\($0)" } ?? "", self.hadJournal ? DirectoryLock.mark : ""]
+        self.write(lines.joined())
     }
 
     /// Remembers that there is a journal now, and what its last commit made durable.
     ///
     /// Not synchronised with the disk: after a power cut an older progress may be here, never a newer one than the
     /// journal has.
-    func markJournal(_ progress: JournalProgress) { self.write("\(getpid())\n\(DirectoryLock.mark)\(progress)") }
+    func markJournal(_ progress: JournalProgress) { self.write("\(getpid())\n\(progress)\(DirectoryLock.mark)") }
 
     private func write(_ text: String) {
         let bytes = Array(text.utf8)
-        _ = pwrite(self.descriptor, bytes, bytes.count, 0)
+        // Cut off only afterwards: on a full disk what was there stays.
+        if pwrite(self.descriptor, bytes, bytes.count, 0) == bytes.count {
+            _ = ftruncate(self.descriptor, bytes.count)
+        }
     }
 
     deinit { close(self.descriptor) }

@@ -130,6 +130,7 @@ public final class Journal: JournalStorage {
         self.path = file.path
         let (progress, written) = (try file.progress(), self.lock.written)
         self.lost = written.flatMap { isKnown && $0.commits > progress.commits ? .lost($0, since: progress) : nil }
+        if self.lost != nil { try file.doubtUnfinished() }
         (self.setAside, self.copyBeforeRepair) = try file.repair(at: dependencies.time.wall())
         self.unfinished = try file.countUnfinished()
         self.openTaskCount = file.openTasks

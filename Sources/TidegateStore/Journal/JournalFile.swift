@@ -53,10 +53,23 @@ struct JournalFile: Sendable {
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw JournalOpenError.unusable(path, SystemError.message(errno)) }
         close(descriptor)
-        let target = try DatabaseQueue(path: path)
-        defer { try? target.close() }
-        try self.queue.backup(to: target)
+        do {
+            let target = try DatabaseQueue(path: path)
+            defer { try? target.close() }
+            try self.queue.backup(to: target)
+        } catch {
+            // Every start would leave another one.
+            unlink(path)
+            throw error
+        }
         return path
+    }
+
+    /// Marks unfinished tasks as possibly sent: what was written about them may be lost.
+    func doubtUnfinished() throws(JournalOpenError) {
+        try self.access { queue in
+            try queue.write { try $0.execute(sql: "UPDATE task SET in_doubt = 1 WHERE outcome IS NULL") }
+        }
     }
 
     /// Counts the unfinished tasks.
