@@ -91,13 +91,13 @@ struct TLSTests {
         #expect(revoked.failure == .tlsFailed && revoked.certificateError == .revoked && !revoked.reachedWire)
         #expect(revoked.text == "the certificate was revoked by its issuer")
         for (file, server, problem) in [
-            (old, server, "its list has expired"), (good, farther, "it has no list of an issuer of this certificate"),
-            (identity.certificate, server, "it has no list in PEM form"),
+            (old, server, "its CRL has expired"), (good, farther, "it has no CRL from an issuer in the chain"),
+            (identity.certificate, server, "it has no CRL in PEM form"),
             ("/nosuch.crl", server, "No such file or directory"),
         ] {
             let refused = try outcome(file, of: server)
             #expect(refused.failure == .fileError && refused.curlFailureClass == .local && !refused.reachedWire)
-            #expect(refused.text == "the file of revoked certificates \(file) cannot be used: \(problem)")
+            #expect(refused.text == "the CRL file \(file) cannot be used: \(problem)")
         }
     }
 

@@ -41,7 +41,8 @@ struct TrustOptions: ParsableArguments {
         try self.authority.check()
         for (option, file) in [("--crlfile", self.crlfile), ("--cert", self.cert), ("--key", self.key)] {
             guard let file else { continue }
-            _ = try OptionParsing.naming(option, PipedFile.text(of: file, atMost: TrustOptions.maxBytes))
+            _ = try OptionParsing.naming(
+                option, PipedFile.text(of: file, atMost: option == "--crlfile" ? 64 << 20 : TrustOptions.maxBytes))
         }
     }
 

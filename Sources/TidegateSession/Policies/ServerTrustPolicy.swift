@@ -170,7 +170,7 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
             try ConfigurationValueError.check(file != "", name, "the file has no name")
         }
         try ConfigurationValueError.check(
-            self.crlFile == nil || !self.isInsecure, "tls.crlFile", "without verification no list is checked")
+            self.crlFile == nil || !self.isInsecure, "tls.crlFile", "a CRL has no effect when verification is off")
         try ConfigurationValueError.check(
             self.clientKey == nil || self.clientCertificate != nil, "tls.clientKey",
             "a client key needs its certificate")

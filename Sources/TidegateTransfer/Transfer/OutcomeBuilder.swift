@@ -171,8 +171,8 @@ struct OutcomeBuilder {
             let file = tls.crlFile ?? ""
             let problem =
                 Self.revocationListProblem(of: self.transfer, CURLE_PEER_FAILED_VERIFICATION)
-                ?? (access(file, R_OK) == 0 ? "it has no list in PEM form" : LoopError.text(of: errno))
-            return "the file of revoked certificates \(file) cannot be used: \(problem)"
+                ?? (access(file, R_OK) == 0 ? "it has no CRL in PEM form" : LoopError.text(of: errno))
+            return "the CRL file \(file) cannot be used: \(problem)"
         case CURLE_SSL_CLIENTCERT where tls.showsCertificate:
             return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
         case CURLE_SSL_CLIENTCERT: return "the server requires a client certificate, and none is configured for it"
@@ -210,12 +210,17 @@ struct OutcomeBuilder {
     // What is wrong with our own list, which libcurl reports as the server's (X509_V_ERR_*).
     private static func revocationListProblem(of transfer: CurlTransfer, _ code: CURLcode) -> String? {
         guard code == CURLE_PEER_FAILED_VERIFICATION, transfer.request?.value.tls.crlFile != nil else { return nil }
-        return switch transfer.easy.long(CURLINFO_SSL_VERIFYRESULT) {
-        case 3: "it has no list of an issuer of this certificate"
-        case 11: "its list is not valid yet"
-        case 12: "its list has expired"
-        default: nil
+        for info in [CURLINFO_SSL_VERIFYRESULT, CURLINFO_PROXY_SSL_VERIFYRESULT] {
+            let result = transfer.easy.long(info)
+            switch result {
+            case 3: return "it has no CRL from an issuer in the chain"
+            case 11: return "its CRL is not valid yet"
+            case 12: return "its CRL has expired"
+            case 5, 8, 15, 16, 33, 36, 44, 54: return "OpenSSL refuses its CRL (error \(result))"
+            default: continue
+            }
         }
+        return nil
     }
 
     // The kind of a proxy's refusal, which libcurl has no single code for: CURLE_LOGIN_DENIED if it denies this host

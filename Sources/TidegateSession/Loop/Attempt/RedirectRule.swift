@@ -130,7 +130,7 @@ package enum RedirectError: Error {
             let shown = target.target.address == nil ? address.map { "the \(kind) address \($0)" } : nil
             (url, why) = (target, "\(shown ?? "a \(kind) address"); \(option) allows it")
         }
-        return "the server redirects to \(url.textWithoutQuery), \(why)"
+        return "the server redirects to \(Secrets.path(url.textWithoutQuery)), \(why)"
     }
 
     private static let freedom = "--redirects free or transfers.redirects allows it"
