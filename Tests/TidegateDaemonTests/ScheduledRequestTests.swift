@@ -46,7 +46,7 @@ import Tidegate
     @Test("A form is a POST whose files are read at each run; a file that is gone fails the run")
     func form() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)").path
-        let task = try self.task(", form: {a: b=c, f: \"@\(file)\"}, compressed: true, cookies: true")
+        let task = try self.task(", form: {\"a=b\": \"@c\", f: \"@\(file)\"}, compressed: true, cookies: true")
         let error = #expect(throws: TextError.self) { try task.request(under: .init()) }
         #expect(error?.description.contains("\"form\": ") == true && error?.description.contains(file) == true)
         try "contents".write(toFile: file, atomically: true, encoding: .utf8)
@@ -56,11 +56,11 @@ import Tidegate
         #expect(request.headers.first(named: .contentType)?.hasPrefix("multipart/form-data; boundary=") == true)
         let bytes: [UInt8]? = if case .data(let bytes) = request.body { bytes } else { nil }
         let body = String(decoding: try #require(bytes), as: UTF8.self)
-        #expect(body.contains("name=\"a\"\r\n\r\nb=c\r\n") && body.contains("\r\n\r\ncontents\r\n"))
+        #expect(body.contains("name=\"a=b\"\r\n\r\n@c\r\n") && body.contains("\r\n\r\ncontents\r\n"))
         let both = #expect(throws: ConfigurationError.self) {
             try self.task(", form: {a: b}, body_file: /x, method: PUT")
         }
-        #expect(both?.description.hasSuffix("\"form\" and \"body_file\" are mutually exclusive") == true)
+        #expect(both?.description.hasSuffix("\"body_file\" and \"form\" are mutually exclusive") == true)
         let alone = #expect(throws: ConfigurationError.self) { try self.task(", conditional: true") }
         #expect(alone?.description.hasSuffix("\"conditional\" requires \"download\"") == true)
     }
@@ -74,6 +74,9 @@ import Tidegate
         }
         try "# a comment\nAuthorization: Bearer x\n\n".write(toFile: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(atPath: file) }
+        try "A: b\nBearer hunter2\n".write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(throws: TextError("\(file):2: expected 'Name: value'")) { try task.request(under: .init()) }
+        try "# a comment\nAuthorization: Bearer x\n\n".write(toFile: file, atomically: true, encoding: .utf8)
         let headers = try task.request(under: .init()).headers
         #expect(try headers == [HTTPField("A", "1"), HTTPField("Authorization", "Bearer x")])
     }

@@ -73,6 +73,24 @@ import TidegateCore
         #expect(self.refusal { $0.pins = ["x"] }?.contains("x") == true)
     }
 
+    @Test("Pins and authorities of a submission take nothing else from the daemon's policy")
+    func trust() throws {
+        var transfers = Configuration.Transfers()
+        transfers.session.tls = ServerTrustPolicy(caFile: "/own.pem", pins: ["a": ["x"]])
+        transfers.session.tls.crlFile = "/own.crl"
+        transfers.session.tls.requiresCertificateStatus = true
+        transfers.session.tls.hosts = ["h": transfers.session.tls]
+        var submission = TaskSubmission(url: "https://a.example/")
+        let pin = "sha256//" + String(repeating: "A", count: 43) + "="
+        submission.pins = [pin]
+        var request = try submission.request()
+        TransferPolicies(transfers).apply(to: &request)
+        var wanted = transfers.session.tls
+        wanted.pins = ["*": [pin]]
+        wanted.hosts["h"]?.pins = ["*": [pin]]
+        #expect(request.options.tls == wanted)
+    }
+
     @Test("A policy of redirects is one of three")
     func redirects() throws {
         var submission = TaskSubmission(url: "http://a.example/x")

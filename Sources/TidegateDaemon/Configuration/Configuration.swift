@@ -241,13 +241,19 @@ package struct ScheduledTask: Sendable, Hashable {
     /// The request, in the form of a submission.
     package var submission = TaskSubmission(url: "")
     package var headersFile: String?
-    /// The parts of a form, each `NAME=VALUE`; a value that begins with `@` names a file.
-    package var form: [String] = []
+    /// The parts of a form; a value that begins with `@/` is the path of a file.
+    package var form: [FormPart] = []
     package var every: Duration = .zero
     /// The maximum random delay of a run, as a fraction of ``every``.
     package var jitter = 0.1
     package var timeout: DurationText?
     var retry = Configuration.Retry()
+
+    /// A field of a form.
+    package struct FormPart: Sendable, Hashable {
+        package let name: String
+        package let value: String
+    }
 
     package var name: String {
         get { self.submission.name ?? "" }
@@ -274,6 +280,17 @@ extension ProxyPolicy {
     }
 }
 
+extension ServerTrustPolicy {
+    /// This policy with the authorities and pins of a submission, which makes it no less strict otherwise.
+    fileprivate func overridden(by own: ServerTrustPolicy) -> ServerTrustPolicy {
+        var policy = self
+        policy.caFile = own.caFile ?? self.caFile
+        if !own.pins.isEmpty { policy.pins = own.pins }
+        policy.hosts = self.hosts.mapValues { $0.overridden(by: own) }
+        return policy
+    }
+}
+
 /// The file's current settings for tasks that do not set them.
 final class TransferPolicies: Sendable {
     private let started: Configuration.Transfers
@@ -297,6 +314,7 @@ final class TransferPolicies: Sendable {
         if request.options.retry == nil, transfers.retry != self.started.retry {
             request.options.retry = transfers.retry.policy()
         }
+        if let own = request.options.tls { request.options.tls = self.started.session.tls.overridden(by: own) }
         let (gate, former) = (transfers.session.gate, self.started.session.gate)
         if request.options.gate == nil, gate != former { request.options.gate = gate }
     }

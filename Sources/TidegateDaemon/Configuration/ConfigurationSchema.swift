@@ -181,14 +181,14 @@ enum ConfigurationSchema {
             "Required: the task's name in metrics, events and on the page.", default: "config-sync"),
         .value("url", \.submission.url, .url, isRequired: true).documented(
             "Required: what is requested.", default: "https://example.com/config.tar"),
-        .value("method", \.submission.method, .method).documented("null is GET, and POST with a body_file."),
+        .value("method", \.submission.method, .method).documented("null is GET, and POST with a body_file or a form."),
         .headers("headers") { $0.submission.headers = ($0.submission.headers ?? []) + ["\($1.name): \($1.value)"] }
             .documented("Header fields, by name.", default: "{}"),
         .value("headers_file", \.headersFile, .absolutePath).documented(
             "A file with a header field on each line, read at each run; for secrets."),
         .value("body_file", \.submission.bodyFile, .absolutePath).documented("The file to send."),
         .mapping("form") { task, entry throws(TextError) in
-            task.form.append("\(entry.key)=\(try ValueParser<String>.text.parse(entry.value))")
+            task.form.append(.init(name: entry.key, value: try ValueParser<String>.text.parse(entry.value)))
         }.documented(
             "The parts of a form to POST, by name; @/PATH sends a file, which is read at each run.", default: "{}"),
         .value("every", \.every, .duration(atLeast: .seconds(1)), isRequired: true).documented(
@@ -354,14 +354,13 @@ enum ConfigurationSchema {
             if task.conditional == true, task.output == nil {
                 list.add("\"conditional\" requires \"download\"", at: node)
             }
-            if !form.isEmpty, task.bodyFile != nil {
-                list.add("\"form\" and \"body_file\" are mutually exclusive", at: node)
-            }
-            guard task.bodyFile != nil else { continue }
+            let bodies = [task.bodyFile == nil ? nil : "body_file", form.isEmpty ? nil : "form"].compactMap(\.self)
+            guard let body = bodies.first else { continue }
+            if bodies.count > 1 { list.add("\"body_file\" and \"form\" are mutually exclusive", at: node) }
             if let method = task.method, ["GET", "HEAD"].contains(method) {
-                list.add("\"body_file\" requires a method other than \(method)", at: node)
+                list.add("\"\(body)\" requires a method other than \(method)", at: node)
             }
-            if task.output != nil { list.add("\"body_file\" and \"download\" are mutually exclusive", at: node) }
+            if task.output != nil { list.add("\"\(body)\" and \"download\" are mutually exclusive", at: node) }
         }
     }
 

@@ -24,6 +24,9 @@ struct SessionControl: TaskControl {
         do {
             var (request, policy) = (try submission.request(), try submission.duplicatePolicy())
             self.policies.apply(to: &request)
+            if caller == .member, submission.cookies == true {
+                throw ControlRefusal(.forbidden, "\"cookies\" is for root and the daemon's user: all tasks share them")
+            }
             if caller == .member { request.options.confinedTo = self.directories }
             try self.checkFiles(of: submission, request)
             guard self.limit.reserve() else { return try await self.answerWhenFull(submission, policy) }

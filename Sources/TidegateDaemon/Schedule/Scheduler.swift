@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import HTTPTypes
 internal import Logging
 internal import Tidegate
 
@@ -99,6 +100,7 @@ extension ScheduledTask {
         submission.headers = (submission.headers ?? []) + (try self.linesOfHeadersFile())
         if let form = try self.encodedForm() {
             submission.bodyBase64 = form.text
+            submission.headers?.removeAll { $0.lowercased().hasPrefix("content-type:") }
             submission.headers?.append("Content-Type: \(form.type)")
         }
         var request = try submission.request()
@@ -123,9 +125,9 @@ extension ScheduledTask {
         guard !self.form.isEmpty else { return nil }
         var form = MultipartForm()
         for part in self.form {
-            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            let isFile = sides[1].hasPrefix("@")
-            form.append(isFile ? .file(String(sides[1].dropFirst())) : .data(Array(sides[1].utf8)), name: sides[0])
+            let isFile = part.value.hasPrefix("@/")
+            form.append(
+                isFile ? .file(String(part.value.dropFirst())) : .data(Array(part.value.utf8)), name: part.name)
         }
         do {
             return (Data(try form.encoded(atMost: TaskSubmission.maxBodyBytes)).base64EncodedString(), form.contentType)
@@ -138,8 +140,16 @@ extension ScheduledTask {
         guard let file = self.headersFile else { return [] }
         let text = try Result { try TextFile.read(file, atMost: 1 << 16) }
             .mapError { TextError("\(file): \($0)") }.get()
-        let lines = text.split(whereSeparator: \.isNewline)
-        return lines.filter { !$0.allSatisfy(\.isWhitespace) && $0.first != "#" }.map(String.init)
+        var lines: [String] = []
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            if line.allSatisfy(\.isWhitespace) || line.first == "#" { continue }
+            // Its text may be a secret.
+            guard (try? HTTPField(line: String(line))) != nil else {
+                throw TextError("\(file):\(index + 1): expected 'Name: value'")
+            }
+            lines.append(String(line))
+        }
+        return lines
     }
 
     // The task's timeout also limits all its attempts together. Time without a path does not count: such a run is held,

@@ -25,7 +25,8 @@ enum ProbeSchema {
                 "Targets that may not be probed, even if allow lists them; also applies to redirects.",
                 default: "[\(ProbeTargetPolicy.linkLocal.map { "\"\($0)\"" }.joined(separator: ", "))]"),
             .value("allow_private_redirects", \.allowsPrivateRedirects, .boolean).documented(
-                "True lets a server with a public address redirect a probe to a loopback, link-local or private address.",
+                "True lets a server with a public address redirect a probe to a loopback, link-local or private address. "
+                    + "A name that only a proxy resolves counts as public.",
                 default: "false"),
         ]
     ).documented("Which targets /probe asks. Changes apply when the file is reloaded.")
