@@ -63,9 +63,10 @@ struct Terminal: Sendable {
     /// The environment.
     static var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// The path of this program (proc_pid_exe(5)).
+    /// The path of this program (proc_pid_exe(5)); where `make install` puts it, if it is not installed.
     static var executable: String {
-        (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "/usr/local/bin/tidegate"
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return path.hasPrefix("/usr/") && !path.contains(" ") ? path : "/usr/local/bin/tidegate"
     }
 
     /// An environment variable.

@@ -11,7 +11,7 @@ enum TidegateProgram {
         do {
             // Swift reads them from /proc/self/cmdline.
             guard !CommandLine.arguments.isEmpty else {
-                throw CommandError(.usage, "/proc is not mounted: mount it, arguments and sockets are read there")
+                throw CommandError(.usage, "/proc is not mounted; tidegate needs it to read its arguments and sockets")
             }
             let arguments = CurlOption.separated(Array(CommandLine.arguments.dropFirst()))
             self.eraseSecretArguments()
@@ -132,7 +132,7 @@ enum CurlOption {
 
     /// The arguments of `fetch` with `-FNAME=VALUE` split in two, because the parser treats `-FNAME` as one option.
     static func separated(_ arguments: [String]) -> [String] {
-        guard arguments.first == "fetch" else { return arguments }
+        guard arguments.first == "fetch" || arguments.starts(with: ["tasks", "submit"]) else { return arguments }
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
         let options = arguments[..<end].flatMap { argument in
             argument.hasPrefix("-F") && argument != "-F" ? ["-F", String(argument.dropFirst(2))] : [argument]

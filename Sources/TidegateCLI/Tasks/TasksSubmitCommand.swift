@@ -131,7 +131,8 @@ struct TasksSubmitCommand: AsyncParsableCommand {
             var submission = try self.request.submission(for: url)
             if let form {
                 submission.bodyBase64 = form.text
-                submission.headers = (submission.headers ?? []) + ["Content-Type: \(form.type)"]
+                let others = (submission.headers ?? []).filter { !$0.lowercased().hasPrefix("content-type:") }
+                submission.headers = others + ["Content-Type: \(form.type)"]
             }
             submission.bodyFile = try submission.bodyFile.map(self.absolute)
             submission.output = try self.output.map(self.absolute)

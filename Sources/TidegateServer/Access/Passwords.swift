@@ -9,8 +9,8 @@ package typealias UserTable = [String: BcryptHash]
 extension UserTable {
     /// The hashing that verifies a password of `user`.
     ///
-    /// An unknown name is as much work as one of the users, always the same one while this process runs, because the
-    /// response time must not reveal which users exist.
+    /// An unknown name is as much work as one of the users, because the response time must not reveal which users exist:
+    /// the same one until a restart or a change of the users.
     func work(for user: String) -> HashWork {
         if let hash = self[user] { return HashWork(hash: hash, isKnownUser: true) }
         let costs = self.values.map(\.cost).sorted()
