@@ -18,6 +18,11 @@ enum TaskCommands {
         case .cancel(let keepsPartial):
             if keepsPartial { record.ownDelegate.keepsPartial = true }
             self.cancel(record, in: &session)
+        case .follow(let reader):
+            record.ownDelegate.reader = reader
+            record.download.file.map(reader.take)
+            // Wakes the reader, which has found no file yet.
+            session.tasks.touch(record)
         }
     }
 

@@ -4,6 +4,8 @@ enum TaskCommand: Sendable {
     case suspend
     /// End the task; with `keepsPartial`, keep an unfinished download for another task.
     case cancel(keepsPartial: Bool)
+    /// Give the download's file to a reader.
+    case follow(DownloadReader)
 }
 
 /// The session as its tasks see it.

@@ -135,6 +135,22 @@ public final class TransferTask: Sendable {
         return subscription
     }
 
+    /// The bytes of a download's file while it is written, for one reader: each byte once and in order, from the first.
+    ///
+    /// Bytes that an earlier attempt or an earlier process received come first, once the server has confirmed them.
+    /// The file is the buffer: a slow reader does not pause the download, and a chunk has at most 64 KiB. New bytes are
+    /// noticed at most ten times a second. A reader that leaves does not end the download. A later call replaces the
+    /// reader of an earlier one.
+    ///
+    /// The stream ends when the file is complete. A digest (``RequestOptions/sha256``) is checked only then. After the
+    /// bytes that were received it throws the task's ``TaskError``. Its reason is `rangeMismatch` if the download began
+    /// again after bytes had been read, and `invalidRequest` if the body did not go into a file.
+    public func fileChunks() -> AsyncThrowingStream<[UInt8], any Error> {
+        let reader = DownloadReader(of: self)
+        self.controller.send(.follow(reader), to: self)
+        return AsyncThrowingStream { try await reader.next() }
+    }
+
     /// The progress of the response's body, with pause and cancel.
     public var download: TaskProgress { TaskProgress(direction: .download, task: self) }
 

@@ -17,6 +17,10 @@ package final class DownloadFile: Sendable {
     private let lossCode = Atomic<Int32>(0)
     /// True once ``commit()`` has moved the file: a temporary file then belongs to another download.
     private let wasMoved = Atomic<Bool>(false)
+    /// The end of the bytes that this download has written completely.
+    private let writtenEnd = Atomic<Int64>(0)
+    /// How often written bytes were cut off.
+    private let cuts = Atomic<Int>(0)
 
     private init(paths: DownloadPaths, descriptor: Int32) {
         self.paths = paths
@@ -74,6 +78,11 @@ package final class DownloadFile: Sendable {
         return self.isOpenFile(self.paths.temporary) == true
     }
 
+    /// Opens the file of a finished download for reading.
+    package static func finished(_ paths: DownloadPaths) throws(FileError) -> DownloadFile {
+        DownloadFile(paths: paths, descriptor: try paths.destination.openForReading())
+    }
+
     // Whether the path names the open file; nil if no such file exists.
     private func isOpenFile(_ file: FileLocation) -> Bool? {
         var (mine, there) = (stat(), stat())
@@ -126,6 +135,11 @@ package final class DownloadFile: Sendable {
     ///
     /// After a crash in between, the record must not promise bytes that are gone.
     package func truncate(to length: Int64) throws(FileError) {
+        if length < self.writtenEnd.load(ordering: .relaxed) {
+            // Before any byte changes: a reader checks it after reading.
+            self.cuts.add(1, ordering: .sequentiallyConsistent)
+            self.writtenEnd.store(length, ordering: .sequentiallyConsistent)
+        }
         if length == 0 { try self.paths.removeRecord() }
         try self.check(ftruncate(self.descriptor, off_t(length)), "ftruncate")
         if length == 0 { self.lossCode.store(0, ordering: .relaxed) }
@@ -137,6 +151,19 @@ package final class DownloadFile: Sendable {
         try FileError.reading(count, of: self.paths.temporary.path, "pread") { rest, done in
             pread(self.descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
         }
+    }
+
+    /// Reads up to 64 KiB from `offset` while the file is written; nil if bytes before `offset` were cut off.
+    ///
+    /// A part that an earlier download left counts as written once the first byte follows it, because the server may
+    /// have another body by now. With `isWhole`, everything counts. The reader keeps `offset` and `cuts`.
+    package func follow(from offset: inout Int64, since cuts: inout Int, isWhole: Bool) throws(FileError) -> [UInt8]? {
+        if offset == 0 { cuts = self.cuts.load(ordering: .sequentiallyConsistent) }
+        let end = isWhole ? .max : self.writtenEnd.load(ordering: .sequentiallyConsistent)
+        let bytes = try self.read(at: offset, upTo: Int(max(0, min(64 << 10, end - offset))))
+        guard self.cuts.load(ordering: .sequentiallyConsistent) == cuts else { return offset == 0 ? [] : nil }
+        offset += Int64(bytes.count)
+        return bytes
     }
 
     /// The bytes before `offset` that are due for write-back, each returned once; nil while they are few.
@@ -222,6 +249,7 @@ package final class DownloadFile: Sendable {
                 done += count
             }
         }
+        self.writtenEnd.store(offset + Int64(bytes.count), ordering: .releasing)
     }
 
     private func check(_ result: Int32, _ operation: String) throws(FileError) {

@@ -63,6 +63,7 @@ struct TaskBodies {
         // The file is open and locked from here on: nothing else may change it while the task waits.
         let file = try DownloadFile.open(paths, keeping: point.offset, permissions: record.destination.permissions)
         record.download.file = file
+        record.delegate?.reader?.take(file)
         record.download.hasTemporary = true
         let held = min(point.offset, try file.size())
         if held > 0 { record.download.partial.adopt(point, held: held) }
@@ -135,6 +136,7 @@ struct TaskBodies {
             }
         record.download.hasTemporary = true
         record.download.file = file
+        if open == nil { record.delegate?.reader?.take(file) }
         let size = try file.size()
         // A part that is shorter than recorded is not continued: the hole would be filled with zeros.
         if let kept, kept <= size {

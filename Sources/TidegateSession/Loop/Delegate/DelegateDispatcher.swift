@@ -130,6 +130,8 @@ final class DelegateState {
     var bodyObserver: BodyObserver?
     /// The body offset of the observers' next bytes.
     var observedOffset: Int64 = 0
+    /// The reader of the download's file.
+    var reader: DownloadReader?
     /// The destination that replaces the request's.
     var destination: Destination?
     /// The stream that replaces the request's own.

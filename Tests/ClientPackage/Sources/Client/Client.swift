@@ -23,6 +23,7 @@ enum Client {
             try await checkTarget(server)
             try await callAPI(of: server)
             try await makeRequests(with: monitor, to: server, in: folder)
+            try await readDownload(of: monitor, to: server, in: folder)
             try await followTask(of: monitor, to: server)
             try await useClient(of: monitor, to: server)
             try await checkHealth(over: monitor.session, of: server.absoluteString)

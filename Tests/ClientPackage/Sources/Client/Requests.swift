@@ -23,6 +23,19 @@ func makeRequests(with monitor: Monitor, to server: URL, in folder: String) asyn
     }
 }
 
+/// Reads a download while it comes in.
+func readDownload(of monitor: Monitor, to server: URL, in folder: String) async throws {
+    var request = try TaskRequest(url: server.absoluteString)
+    request.destination = .file("\(folder)/read.html")
+    let task = monitor.session.makeTask(request)
+    let chunks = task.fileChunks()
+    task.resume()
+    var bytes = 0
+    for try await chunk in chunks { bytes += chunk.count }
+    let file = FileManager.default.contents(atPath: "\(folder)/read.html")
+    try expect(bytes > 0 && file?.count == bytes, "\(bytes) bytes of the file were read")
+}
+
 /// Keeps a task's handle: its options, its progress, its end, and the events about it.
 func followTask(of monitor: Monitor, to server: URL) async throws {
     var request = try TaskRequest(url: server.absoluteString)
