@@ -175,4 +175,106 @@ struct ServerTrustPolicyTests {
         #expect(asked.withLock { $0.first?.problem } == "the certificate is self-signed (CN = other.example)")
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    // MARK: - A hook that replaces the verification
+
+    /// Starts a server whose certificate the authority has signed, and another one with a certificate of its own.
+    private static func servers(
+        _ authority: TestAuthority
+    ) async throws -> (plain: LiveServer, verified: TLSFront, selfSigned: TLSFront) {
+        let plain = try LiveServer { .respond(text: $0.path) }
+        return (
+            plain, try await TLSFront(try await authority.sign(["localhost"]), to: plain.port),
+            try await TLSFront(try await authority.selfSigned("other.example"), to: plain.port)
+        )
+    }
+
+    private static func fixture(_ authority: TestAuthority, _ hooks: SessionHooks) throws -> SessionFixture {
+        try SessionFixture(
+            .with {
+                $0.tls = ServerTrustPolicy(caFile: authority.certificate)
+                $0.retry = RetryPolicy(attempts: 3)
+            }, resolver: ScriptedResolver(["localhost": [Self.loopback]]), hooks: hooks)
+    }
+
+    @Test("A hook accepts what the verification refuses, and refuses what it accepts; nothing is sent to the latter")
+    func evaluated() async throws {
+        let authority = try await TestAuthority()
+        let servers = try await Self.servers(authority)
+        defer { servers.plain.stop() }
+        let asked = Mutex<[ServerTrust]>([])
+        let hooks = SessionHooks(evaluateServerTrust: { trust in
+            asked.withLock { $0.append(trust) }
+            return trust.problem == nil ? .refused("it is not ours") : .trusted
+        })
+        for isReplaced in [false, true] {
+            let fixture = try Self.fixture(authority, isReplaced ? hooks : SessionHooks())
+            let first = await fixture.run(try TaskRequest(url: "https://localhost:\(servers.selfSigned.port)/own"))
+                .result()
+            let second = await fixture.run(try TaskRequest(url: "https://localhost:\(servers.verified.port)/ca"))
+                .result()
+            let (good, refused) = isReplaced ? (first, second) : (second, first)
+            #expect(good.outcome == .success)
+            #expect(refused.failure == .tlsFailed && refused.attempts == 1)
+            #expect(refused.attribution?.party == .theirs)
+            #expect(servers.plain.requests.last?.path == (isReplaced ? "/own" : "/ca"))
+            if isReplaced {
+                let url = "https://localhost:\(servers.verified.port)/ca"
+                #expect(refused.explanation == "\(url): the app does not trust localhost: it is not ours")
+            } else {
+                #expect(refused.explanation?.contains("the certificate is self-signed (CN = other.example)") == true)
+            }
+            await fixture.session.invalidate(cancellingTasks: true)
+        }
+        #expect(servers.plain.requests.count == 2)
+        let trusts = asked.withLock { $0 }
+        #expect(trusts.map(\.problem) == ["the certificate is self-signed (CN = other.example)", nil])
+        #expect(trusts.map(\.certificates.count) == [1, 2] && trusts.allSatisfy { $0.host == "localhost" })
+    }
+
+    @Test("A hook is called once for a connection, and once for each later request on it")
+    func calls() async throws {
+        let authority = try await TestAuthority()
+        let servers = try await Self.servers(authority)
+        defer { servers.plain.stop() }
+        let asked = Mutex<[ServerTrust]>([])
+        let fixture = try Self.fixture(
+            authority,
+            SessionHooks(evaluateServerTrust: { trust in
+                asked.withLock { $0.append(trust) }
+                return .trusted
+            }))
+        for number in 1...3 {
+            let url = "https://localhost:\(servers.selfSigned.port)/"
+            #expect(await fixture.run(try TaskRequest(url: url)).result().outcome == .success)
+            #expect(asked.withLock { $0.count } == number)
+        }
+        #expect(servers.plain.accepted == 1)
+        #expect(Set(asked.withLock { $0 }).count == 1, "the same values, so that the verdict can be kept")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A hook that may take its time and never answers ends with the deadline, and its Swift task is cancelled")
+    func neverAnswers() async throws {
+        let authority = try await TestAuthority()
+        let servers = try await Self.servers(authority)
+        defer { servers.plain.stop() }
+        let cancelled = Latch()
+        let fixture = try Self.fixture(
+            authority,
+            SessionHooks(askServerTrust: { _, _ in
+                try? await Task.sleep(for: .seconds(3600))
+                if Task.isCancelled { cancelled.open() }
+                return .trusted
+            }))
+        var request = try TaskRequest(url: "https://localhost:\(servers.selfSigned.port)/")
+        request.options.connectTimeout = .seconds(1)
+        request.options.deadline = .seconds(3)
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .deadlineExceeded, "\(result)")
+        #expect(result.duration >= .seconds(3))
+        #expect(await fixture.wait { cancelled.isOpen })
+        #expect(servers.plain.requests.isEmpty)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

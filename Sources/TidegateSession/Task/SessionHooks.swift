@@ -25,8 +25,8 @@ public struct SessionHooks: Sendable {
     /// On another origin than the task's, the given fields do not include its credentials. A field that follows from
     /// the body (Content-Length, Transfer-Encoding) fails the task as `invalidRequest`.
     public var requestHeaders: (@Sendable (TransferTask, [HTTPField]) async -> [HTTPField])?
-    /// Evaluates each server instead of the standard verification, before a request is sent to it, even on a kept
-    /// connection.
+    /// Evaluates each server instead of the standard verification, before a request is sent to it: once in the
+    /// handshake, and once for each later request on a kept connection.
     ///
     /// It is called on the thread of all transfers, which wait for it: it may compute, but must not block. Equal values
     /// must get the same verdict. Pins (``ServerTrustPolicy/pins``) must match in any case.
@@ -34,7 +34,8 @@ public struct SessionHooks: Sendable {
     /// Evaluates each server like ``evaluateServerTrust``, if that is nil, and may take its time.
     ///
     /// The attempt ends before its request is sent, and another one follows with the verdict: once for each certificate
-    /// chain that a task receives. Neither hook works behind an https proxy: the task fails.
+    /// chain that a task receives. No connection is open meanwhile, so only ``RequestOptions/deadline`` ends a hook that
+    /// never answers. Neither hook works behind an https proxy: the task fails.
     public var askServerTrust: (@Sendable (TransferTask, ServerTrust) async -> ServerTrustVerdict)?
     /// Called for another stream if a request with a body stream must be sent again.
     ///

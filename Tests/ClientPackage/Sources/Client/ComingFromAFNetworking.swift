@@ -84,15 +84,17 @@ func followEvents(of monitor: Monitor, to server: URL) async throws {
     }
 }
 
-/// A monitor whose session trusts one key of a host, and follows redirects to https only.
+/// A monitor whose session trusts one key of a host, over TLS 1.3, and follows redirects to https only.
 func trustOneKey(_ server: URL) async throws {
     let pin = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
     var configuration = MonitorConfiguration()
     configuration.session.maxConnectionsPerHost = 4
     configuration.session.tls = ServerTrustPolicy(pins: ["api.example.com": [pin]])
-    configuration.hooks = SessionHooks(redirect: { _, _, redirect in
-        redirect.url.hasPrefix("https:") ? .follow : .stop
-    })
+    configuration.hooks = SessionHooks(
+        redirect: { _, _, redirect in redirect.url.hasPrefix("https:") ? .follow : .stop },
+        evaluateServerTrust: { trust in
+            trust.tls.version == "TLSv1.3" ? .verified : .refused("it does not speak TLS 1.3")
+        })
     let pinned = try Monitor(configuration)
     let (_, response) = try await pinned.session.data(for: server)
     try expect(response.status == 200, "a server without TLS was answered with \(response.status)")
