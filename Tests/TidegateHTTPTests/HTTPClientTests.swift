@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Synchronization
 import Testing
@@ -5,6 +6,14 @@ import Testing
 import TidegateHTTP
 import TidegateSession
 import TidegateSessionTestKit
+
+extension DataResponseSerializer {
+    fileprivate static var accepting404: DataResponseSerializer {
+        var serializer = DataResponseSerializer()
+        serializer.rules = [.status([404])]
+        return serializer
+    }
+}
 
 /// The client over a session, against a server on loopback.
 @Suite(.timeLimit(.minutes(5)))
@@ -261,6 +270,63 @@ struct HTTPClientTests {
                 #expect(failure.reason == reason)
                 #expect(!failure.response.body.isEmpty)
             }
+        }
+    }
+
+    // MARK: - Response serializers
+
+    @Test("The client's serializer decodes typed values, and its rules apply")
+    func responseSerializer() async throws {
+        struct Item: Codable, Hashable, Sendable { var itemId: Int? }
+        var json = JSONResponseSerializer<JSONValue>()
+        json.decoder.keyDecodingStrategy = .convertFromSnakeCase
+        json.removesNulls = true
+        json.rules = [.success, .contentType(["application/vnd.tide+json"])]
+        let type = "Content-Type: application/vnd.tide+json"
+        var configuration = HTTPClientConfiguration()
+        configuration.responseSerializer = json
+        configuration.rules = [.status([200, 404])]
+        try await withClient(
+            configuration,
+            answer: { request in
+                let text = #"{"item_id":7,"list":[1,null]}"#
+                return request.path.hasSuffix("json")
+                    ? .respond(200, [Self.json], text: text) : .respond(404, [type], text: text)
+            }
+        ) { client, _, _ in
+            #expect(try await client.get("a", as: Item.self) == Item(itemId: 7))
+            let result = try await client.get("a")
+            #expect(try result.value() as? JSONValue == ["item_id": 7, "list": [1]])
+            #expect(try result.value(from: DataResponseSerializer.accepting404).count == 29)
+            let error = await #expect(throws: HTTPClientError.self) { try await client.get("json", as: Item.self) }
+            #expect(error?.description.contains("expected application/vnd.tide+json") == true)
+        }
+    }
+
+    @Test("A client may expect property lists, or one type only")
+    func otherSerializers() async throws {
+        var configuration = HTTPClientConfiguration()
+        configuration.responseSerializer = PropertyListResponseSerializer<[String: String]>()
+        let list = "<plist><dict><key>id</key><integer>1</integer><key>name</key><string>A</string></dict></plist>"
+        try await withClient(
+            configuration,
+            answer: { _ in
+                .respond(200, ["Content-Type: application/x-plist"], text: list)
+            }
+        ) { client, _, _ in
+            let user = try await client.get("a", as: User.self)
+            #expect(user == User(id: 1, name: "A"))
+        }
+        configuration.responseSerializer = TextResponseSerializer()
+        try await withClient(configuration, answer: { _ in .respond(200, [Self.json], text: #""x""#) }) {
+            client, _, _ in
+            let text = try await client.get("a", as: String.self)
+            #expect(text == #""x""#)
+            let result = try await client.get("a")
+            #expect(try result.value() as? String == text)
+            #expect(try result.value(from: JSONResponseSerializer<String>()) == "x")
+            let error = await #expect(throws: HTTPClientError.self) { try await client.get("a", as: User.self) }
+            #expect(error?.description == "TextResponseSerializer makes no User")
         }
     }
 

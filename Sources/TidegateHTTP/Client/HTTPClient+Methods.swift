@@ -16,7 +16,8 @@ extension HTTPClient {
         try await self.send("GET", path, .parameters(parameters), headers: headers, progress: progress)
     }
 
-    /// Like ``get(_:parameters:headers:progress:)``, but returns a value decoded from JSON.
+    /// Like ``get(_:parameters:headers:progress:)``, but returns a value: from JSON, unless the client has another
+    /// response serializer.
     public func get<Value: Decodable & Sendable>(
         _ path: String, parameters: (any Encodable & Sendable)? = nil, headers: [HTTPField] = [],
         as type: Value.Type, progress: ProgressHandler? = nil
@@ -58,7 +59,8 @@ extension HTTPClient {
         try await self.send("POST", path, .json(json), headers: headers, progress: progress)
     }
 
-    /// Like ``post(_:json:headers:progress:)``, but returns a value decoded from JSON.
+    /// Like ``post(_:json:headers:progress:)``, but returns a value: from JSON, unless the client has another
+    /// response serializer.
     public func post<Value: Decodable & Sendable>(
         _ path: String, json: any Encodable & Sendable, headers: [HTTPField] = [],
         as type: Value.Type, progress: ProgressHandler? = nil
@@ -83,7 +85,8 @@ extension HTTPClient {
         try await self.send("PUT", path, .json(json), headers: headers, progress: progress)
     }
 
-    /// Like ``put(_:json:headers:progress:)``, but returns a value decoded from JSON.
+    /// Like ``put(_:json:headers:progress:)``, but returns a value: from JSON, unless the client has another
+    /// response serializer.
     public func put<Value: Decodable & Sendable>(
         _ path: String, json: any Encodable & Sendable, headers: [HTTPField] = [],
         as type: Value.Type, progress: ProgressHandler? = nil

@@ -1,4 +1,3 @@
-public import FoundationEssentials
 public import HTTPTypes
 public import TidegateCore
 public import TidegateSession
@@ -187,10 +186,11 @@ public struct HTTPClientConfiguration: Sendable {
     ///
     /// If these rules accept another status, the first 64 KiB of that response's body are kept.
     public var rules = [ResponseRule.success]
-    /// Decodes the values of typed calls.
-    public var decoder = JSONDecoder()
-    /// True removes `null` members and elements from JSON before a value is decoded.
-    public var removesNulls = false
+    /// Decodes the values of typed calls and of ``HTTPResult/value()``, by default from JSON.
+    ///
+    /// Its rules apply, except those about the status: ``rules`` have checked that. A single call uses another one with
+    /// ``HTTPResult/value(from:)``.
+    public var responseSerializer: any ResponseSerializer = JSONResponseSerializer<JSONValue>()
     /// True compresses bodies with gzip, which some servers do not support (RFC 7694).
     public var compressesBodies = false
     /// The maximum size of a response in bytes; a longer one fails as `tooLarge`.
@@ -237,17 +237,28 @@ public struct HTTPResult: Sendable {
         from serializer: some ResponseSerializer<Value>
     ) throws(ResponseSerializationError) -> Value { try serializer.value(of: self.received) }
 
-    /// The JSON body as a value; nil for an empty body if the type is an `Optional`.
+    /// The value that the client's ``HTTPClientConfiguration/responseSerializer`` makes of the response.
+    public func value() throws(ResponseSerializationError) -> any Sendable {
+        let serializer = self.configuration.responseSerializer
+        return try serializer.decode(self.checked(by: serializer))
+    }
+
+    /// The value of a type that the client's ``HTTPClientConfiguration/responseSerializer`` makes of the response.
     ///
-    /// The status has already been checked; the content type must be a JSON type.
+    /// From JSON and property lists, every type can be decoded, and an empty body is nil if the type is an `Optional`.
+    /// The other serializers only make their own type.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type = Value.self
     ) throws(ResponseSerializationError) -> Value {
-        var serializer = JSONResponseSerializer(type)
-        serializer.rules.removeFirst()
-        serializer.decoder = self.configuration.decoder
-        serializer.removesNulls = self.configuration.removesNulls
-        return try self.value(from: serializer)
+        let serializer = self.configuration.responseSerializer
+        if let own = serializer.serializer(of: type) { return try own.decode(self.checked(by: own)) }
+        if let value = try self.value() as? Value { return value }
+        throw self.received.error(.mismatch(path: "", problem: "\(Swift.type(of: serializer)) makes no \(type)"))
+    }
+
+    private func checked(by serializer: any ResponseSerializer) throws(ResponseSerializationError) -> ReceivedResponse {
+        try self.received.validate(serializer.rules.filter { if case .status = $0 { false } else { true } })
+        return self.received
     }
 }
 

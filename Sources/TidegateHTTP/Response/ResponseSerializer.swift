@@ -11,9 +11,17 @@ public protocol ResponseSerializer<Value>: Sendable {
 
     /// Decodes the value from a response that satisfies the rules.
     func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> Value
+
+    /// The same serializer for values of another type; nil, the default, if it only makes its own.
+    ///
+    /// A client with this serializer uses it for typed calls.
+    func serializer<Other: Decodable & Sendable>(of type: Other.Type) -> (any ResponseSerializer<Other>)?
 }
 
 extension ResponseSerializer {
+    /// Nil.
+    public func serializer<Other: Decodable & Sendable>(of type: Other.Type) -> (any ResponseSerializer<Other>)? { nil }
+
     /// Checks the rules, then decodes the value.
     public func value(of response: ReceivedResponse) throws(ResponseSerializationError) -> Value {
         try response.validate(self.rules)
@@ -67,6 +75,13 @@ public struct JSONResponseSerializer<Value: Decodable & Sendable>: ResponseSeria
     /// A serializer with the defaults.
     public init(_ type: Value.Type = Value.self) {}
 
+    /// The same settings for values of another type.
+    public func serializer<Other: Decodable & Sendable>(of type: Other.Type) -> (any ResponseSerializer<Other>)? {
+        var other = JSONResponseSerializer<Other>()
+        (other.rules, other.decoder, other.removesNulls) = (self.rules, self.decoder, self.removesNulls)
+        return other
+    }
+
     /// The value.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> Value {
         if response.isBlank { return try response.absentValue() }
@@ -99,6 +114,13 @@ public struct PropertyListResponseSerializer<Value: Decodable & Sendable>: Respo
 
     /// A serializer with the defaults.
     public init(_ type: Value.Type = Value.self) {}
+
+    /// The same settings for values of another type.
+    public func serializer<Other: Decodable & Sendable>(of type: Other.Type) -> (any ResponseSerializer<Other>)? {
+        var other = PropertyListResponseSerializer<Other>()
+        other.rules = self.rules
+        return other
+    }
 
     /// The value.
     public func decode(_ response: ReceivedResponse) throws(ResponseSerializationError) -> Value {

@@ -13,6 +13,14 @@ func useClient(of monitor: Monitor, to server: URL) async throws {
     print(result.response.status, try result.value(from: JSONResponseSerializer<JSONValue>())["total"] ?? "none")
     print(try result.value(from: TextResponseSerializer()).count, "characters")
 
+    var json = JSONResponseSerializer<JSONValue>()
+    json.decoder.keyDecodingStrategy = .convertFromSnakeCase
+    json.removesNulls = true
+    var configuration = HTTPClientConfiguration()
+    configuration.responseSerializer = json
+    let snake = try HTTPClient(baseURL: server.absoluteString, session: monitor.session, configuration: configuration)
+    try expect(try await snake.get("api/v1/status").value() is JSONValue, "the status is not a JSON value")
+
     do {
         _ = try await api.get("absent", as: Status.self)
         throw Failure(description: "a page that does not exist was answered")
