@@ -330,6 +330,30 @@ struct HTTPClientTests {
         }
     }
 
+    // MARK: - Text
+
+    @Test("Text is sent in its charset, which the content type names")
+    func text() async throws {
+        try await withClient(answer: { _ in .respond(204) }) { client, server, fixture in
+            try await client.send("POST", "a", .text("Köln"))
+            try await client.send("PUT", "a", .text("Köln", charset: .latin1))
+            try await client.send(
+                "PUT", "a", .text("é", charset: .utf16), headers: [HTTPField("Content-Type", "text/x; charset=utf-16")])
+            #expect(
+                server.requests.map(\.body) == [
+                    Array("Köln".utf8), [0x4B, 0xF6, 0x6C, 0x6E], [0xFE, 0xFF, 0x00, 0xE9],
+                ])
+            #expect(
+                server.requests.map { $0.field("content-type") }
+                    == ["text/plain; charset=UTF-8", "text/plain; charset=ISO-8859-1", "text/x; charset=utf-16"])
+            let error = await #expect(throws: HTTPClientError.self) {
+                try await client.send("POST", "a", .text("5 €", charset: .latin1))
+            }
+            #expect(error?.description == "the text has a character that ISO-8859-1 lacks")
+            #expect(server.requests.count == 3 && fixture.session.tasks().count == 3)
+        }
+    }
+
     @Test("A server that is not there is an error of the task")
     func refusedConnection() async throws {
         let port = try FreePort.find()

@@ -123,6 +123,80 @@ import TidegateHTTP
                 + "&japanese=%E6%97%A5%E6%9C%AC%E8%AA%9E")
     }
 
+    // MARK: - Charsets
+
+    private static func form(
+        _ charset: Charset, _ parameters: [String: String?], _ change: (inout FormRequestSerializer) -> Void = { _ in }
+    ) throws -> SerializedRequest {
+        var serializer = FormRequestSerializer()
+        serializer.charset = charset
+        change(&serializer)
+        return try Self.request("POST", parameters, serializer)
+    }
+
+    @Test("A form in another charset is percent-encoded in it, and its content type names it")
+    func charsets() throws {
+        let parameters = ["größe": "5 €~", "b": nil] as [String: String?]
+        let windows = try Self.form(.windows1252, parameters)
+        #expect(Self.body(windows) == "b&gr%F6%DFe=5%20%80~")
+        #expect(windows.headers.map(\.value) == ["application/x-www-form-urlencoded; charset=Windows-1252"])
+        #expect(
+            Self.body(try Self.form(.windows1252, parameters) { $0.encoding.writesSpacesAsPlus = true })
+                == "b&gr%F6%DFe=5+%80~")
+        let utf8 = try Self.form(.utf8, parameters)
+        #expect(Self.body(utf8) == "b&gr%C3%B6%C3%9Fe=5%20%E2%82%AC~")
+        #expect(utf8.headers.map(\.value) == ["application/x-www-form-urlencoded"])
+        #expect(Self.body(try Self.form(.latin1, [:])) == "")
+
+        // As AFNetworking: the query of UTF-8, each of its characters in two bytes.
+        guard case .data(let bytes) = try Self.form(.utf16LittleEndian, ["a": "é"]).body else {
+            Issue.record("a form has no bytes")
+            return
+        }
+        #expect(bytes == Array("a=%C3%A9".utf8).flatMap { [$0, 0] })
+        var request = SerializedRequest(method: "GET", url: Self.url)
+        var serializer = FormRequestSerializer()
+        serializer.charset = .latin1
+        try serializer.serialize(["a": "é"], into: &request)
+        #expect(request.url == Self.url + "?a=%C3%A9" && request.headers.isEmpty)
+    }
+
+    @Test("What a charset lacks is an error that names the parameter and not its value")
+    func inexpressible() throws {
+        for (charset, parameters) in [
+            (Charset.latin1, ["price": "5 €"]), (.ascii, ["price": "ä"]), (.windows1252, ["price": "\u{85}"]),
+            (.latin1, ["price": "e\u{301}"]),
+        ] {
+            let error = #expect(throws: RequestSerializationError.self) { try Self.form(charset, parameters) }
+            #expect(error?.description == "the parameter price has a character that \(charset.rawValue) lacks")
+        }
+        let error = #expect(throws: RequestSerializationError.self) {
+            try Self.form(.latin1, ["a": "b"]) { $0.query = { _ in "a=€" } }
+        }
+        #expect(error?.description == "the text has a character that ISO-8859-1 lacks")
+        #expect(Self.body(try Self.form(.latin1, ["a": "b"]) { $0.query = { _ in "a=b" } }) == "a=b")
+    }
+
+    @Test("What is written in a charset is read in it", arguments: Charset.allCases)
+    func roundTrip(charset: Charset) throws {
+        var text = String(String.UnicodeScalarView((0x20..<0x7F).map { Unicode.Scalar(UInt8($0)) }))
+        switch charset {
+        case .ascii: break
+        case .latin1: text += String(String.UnicodeScalarView((0x80...0xFF).map { Unicode.Scalar(UInt8($0)) }))
+        case .windows1252: text += "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ ÿ"
+        case .utf8, .utf16, .utf16BigEndian, .utf16LittleEndian: text += "€😃"
+        }
+        var request = SerializedRequest(method: "POST", url: Self.url)
+        try request.setText(text, in: charset)
+        guard case .data(let bytes) = request.body else {
+            Issue.record("a text has no bytes")
+            return
+        }
+        let response = ReceivedResponse(status: 200, fields: request.headers, body: bytes)
+        #expect(try TextResponseSerializer().value(of: response) == text)
+        #expect(bytes.starts(with: [0xFE, 0xFF]) == (charset == .utf16))
+    }
+
     @Test("Q30: parameters of a POST are its body, with the content type that was chosen")
     func post() throws {
         var serializer = FormRequestSerializer()

@@ -149,6 +149,7 @@ public final class HTTPClient: Sendable {
         case .parameters(let parameters):
             try self.configuration.requestSerializer.serialize(parameters, into: &request)
         case .json(let value): try self.configuration.jsonSerializer.serialize(value, into: &request)
+        case .text(let text, let charset): try request.setText(text, in: charset)
         case .multipart(let form): request.body = .multipart(form)
         }
         return request
@@ -210,6 +211,8 @@ public enum HTTPContent: Sendable {
     case parameters((any Encodable & Sendable)?)
     /// A value as JSON.
     case json(any Encodable & Sendable)
+    /// Text; `text/plain` unless the call has a content type.
+    case text(String, charset: Charset = .utf8)
     /// A multipart form, read while it is being sent.
     case multipart(MultipartForm)
 }

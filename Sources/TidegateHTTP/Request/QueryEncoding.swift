@@ -127,15 +127,34 @@ public struct QueryEncoding: Sendable {
                 bytes[0] = UInt8(ascii: "&")
                 end = 1
             }
-            self.escape(pair.name, to: &bytes, &end)
+            self.escape(pair.name.utf8Span.span, to: &bytes, &end)
             if let value {
                 bytes[end] = UInt8(ascii: "=")
                 end += 1
-                self.escape(value, to: &bytes, &end)
+                self.escape(value.utf8Span.span, to: &bytes, &end)
             }
             text += piece[..<end]
         }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The query with its names and values percent-encoded in a charset.
+    func query(of parameters: any Encodable, in charset: Charset) throws(RequestSerializationError) -> String {
+        guard [.ascii, .latin1, .windows1252].contains(charset) else { return try self.query(of: parameters) }
+        return try self.pairs(of: parameters).map { pair throws(RequestSerializationError) in
+            let texts = [pair.name, self.text(of: pair)].compactMap(\.self)
+            let sides = texts.compactMap { charset.bytes(of: $0).map(self.escaped) }
+            guard sides.count == texts.count else { throw .inexpressible(path: pair.name, charset: charset) }
+            return sides.joined(separator: "=")
+        }.joined(separator: "&")
+    }
+
+    private func escaped(_ bytes: [UInt8]) -> String {
+        var text = [UInt8](repeating: 0, count: 3 * bytes.count)
+        var end = 0
+        var span = text.mutableSpan
+        self.escape(bytes.span, to: &span, &end)
+        return String(decoding: text[..<end], as: UTF8.self)
     }
 
     /// The names and values in the query's order, without percent-encoding.
@@ -163,8 +182,7 @@ public struct QueryEncoding: Sendable {
         }
     }
 
-    private func escape(_ string: String, to text: inout MutableSpan<UInt8>, _ end: inout Int) {
-        let bytes = string.utf8Span.span
+    private func escape(_ bytes: Span<UInt8>, to text: inout MutableSpan<UInt8>, _ end: inout Int) {
         for index in bytes.indices {
             let byte = bytes[index]
             if QueryEncoding.isWritten(byte) {

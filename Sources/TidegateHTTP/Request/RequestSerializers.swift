@@ -12,6 +12,11 @@ public struct FormRequestSerializer: RequestSerializer {
     public var encoding = QueryEncoding()
     /// The content type of a form, unless the request already has one.
     public var contentType = "application/x-www-form-urlencoded"
+    /// The charset of a form; any other than UTF-8 is named in its content type.
+    ///
+    /// Names and values are percent-encoded in this charset, but in UTF-8 for UTF-16, whose bytes are not ASCII.
+    /// A character that the charset lacks is an error. A query in the URL is always UTF-8.
+    public var charset = Charset.utf8
     /// Makes the query, including its encoding, instead of ``encoding``.
     public var query: (@Sendable ([Pair]) throws -> String)?
 
@@ -24,13 +29,11 @@ public struct FormRequestSerializer: RequestSerializer {
     public func serialize(
         _ parameters: (any Encodable)?, into request: inout SerializedRequest
     ) throws(RequestSerializationError) {
-        let query = try parameters.map { parameters throws(RequestSerializationError) in try self.text(of: parameters) }
-        if self.writesQuery(request.method) {
-            request.appendQuery(query ?? "")
-        } else {
-            request.setContentType(self.contentType)
-            request.body = .data(Array((query ?? "").utf8))
-        }
+        let isInURL = self.writesQuery(request.method)
+        let query = if let parameters { try self.text(of: parameters, in: isInURL ? .utf8 : self.charset) } else { "" }
+        if isInURL { return request.appendQuery(query) }
+        if self.charset == .utf8 { request.setContentType(self.contentType) }
+        try request.setText(query, in: self.charset, contentType: self.contentType)
     }
 
     /// Uses the output of `encode` as the body; for methods without a body, writes the parameters into the URL.
@@ -48,8 +51,8 @@ public struct FormRequestSerializer: RequestSerializer {
 
     private func writesQuery(_ method: String) -> Bool { self.methodsWithQuery.contains(method.uppercased()) }
 
-    private func text(of parameters: any Encodable) throws(RequestSerializationError) -> String {
-        guard let query = self.query else { return try self.encoding.query(of: parameters) }
+    private func text(of parameters: any Encodable, in charset: Charset) throws(RequestSerializationError) -> String {
+        guard let query = self.query else { return try self.encoding.query(of: parameters, in: charset) }
         let pairs = try self.encoding.pairs(of: parameters)
         return try Result { try query(pairs.map { ($0.name, self.encoding.text(of: $0)) }) }
             .mapError(RequestSerializationError.query).get()

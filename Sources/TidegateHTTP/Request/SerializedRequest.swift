@@ -31,6 +31,17 @@ public struct SerializedRequest: Sendable {
         self.body = body
     }
 
+    /// Makes text the body; the content type names its charset, unless the request already has a content type.
+    ///
+    /// - Throws: ``RequestSerializationError`` if the charset lacks a character of the text.
+    public mutating func setText(
+        _ text: String, in charset: Charset = .utf8, contentType: String = "text/plain"
+    ) throws(RequestSerializationError) {
+        guard let bytes = charset.bytes(of: text) else { throw .inexpressible(path: "", charset: charset) }
+        self.setContentType("\(contentType); charset=\(charset.rawValue)")
+        self.body = .data(bytes)
+    }
+
     /// Sets the content type, unless the request already has one.
     mutating func setContentType(_ type: String) {
         guard self.headers.first(named: .contentType) == nil else { return }
@@ -108,6 +119,8 @@ public enum RequestSerializationError: Error, Sendable, CustomStringConvertible 
     case notFinite(path: String)
     /// The parameter at this path has a type that the format cannot express.
     case unencodable(path: String, type: String, format: String)
+    /// The parameter with this name, or the text without a name, has a character that the charset lacks.
+    case inexpressible(path: String, charset: Charset)
     /// The closure that makes the query failed.
     case query(any Error)
 
@@ -119,6 +132,8 @@ public enum RequestSerializationError: Error, Sendable, CustomStringConvertible 
         case .notFinite(let path): "\(RequestSerializationError.name(path)) is not a finite number"
         case .unencodable(let path, let type, let format):
             "\(RequestSerializationError.name(path)) is of type \(type), which \(format) cannot express"
+        case .inexpressible(let path, let charset):
+            "\(path.isEmpty ? "the text" : "the parameter \(path)") has a character that \(charset.rawValue) lacks"
         case .query(let error): "the closure that makes the query failed with \(type(of: error))"
         }
     }

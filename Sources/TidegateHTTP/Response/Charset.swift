@@ -1,11 +1,18 @@
-/// The supported character sets of bodies.
-enum Charset: String, CaseIterable {
+/// The supported character sets of bodies, with their IANA names.
+public enum Charset: String, Sendable, CaseIterable {
+    /// Every character.
     case utf8 = "UTF-8"
+    /// Every character; written with a byte order mark, big-endian.
     case utf16 = "UTF-16"
+    /// Every character, without a byte order mark.
     case utf16BigEndian = "UTF-16BE"
+    /// Every character, without a byte order mark.
     case utf16LittleEndian = "UTF-16LE"
+    /// The first 128 characters of Unicode.
     case ascii = "US-ASCII"
+    /// The first 256 characters of Unicode.
     case latin1 = "ISO-8859-1"
+    /// Like ISO-8859-1, with letters, quotation marks and the euro sign in place of control characters.
     case windows1252 = "Windows-1252"
 
     /// The charset with this IANA name, ignoring case; nil if it is not supported.
@@ -39,6 +46,24 @@ enum Charset: String, CaseIterable {
                 (0x80...0x9F).contains(byte) ? Charset.upper[Int(byte) - 0x80] : Unicode.Scalar(byte)
             }
             return scalars.count == bytes.count ? String(String.UnicodeScalarView(scalars)) : nil
+        }
+    }
+
+    /// The text in the charset; nil if that lacks one of its characters.
+    func bytes(of text: String) -> [UInt8]? {
+        switch self {
+        case .utf8: return Array(text.utf8)
+        case .utf16: return [0xFE, 0xFF] + text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        case .utf16BigEndian: return text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        case .utf16LittleEndian: return text.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        case .ascii, .latin1, .windows1252:
+            let bytes = text.unicodeScalars.compactMap { scalar -> UInt8? in
+                if scalar.isASCII { return UInt8(scalar.value) }
+                let upper = self == .windows1252 ? Charset.upper.firstIndex(of: scalar) : nil
+                guard let byte = UInt8(exactly: upper.map { UInt32($0 + 0x80) } ?? scalar.value) else { return nil }
+                return self.text(of: [byte])?.unicodeScalars.first == scalar ? byte : nil
+            }
+            return bytes.count == text.unicodeScalars.count ? bytes : nil
         }
     }
 

@@ -42,6 +42,13 @@ func serialize(with monitor: Monitor, to server: URL, in folder: String) throws 
     let query = try encoding.query(of: ["tags": ["a", "b"]])
     try expect(query == "tags=a&tags=b", "the query is \(query)")
 
+    var latin = FormRequestSerializer()
+    latin.charset = .latin1
+    var order = SerializedRequest(method: "POST", url: server.absoluteString)
+    try latin.serialize(["city": "Köln"], into: &order)
+    guard case .data(let bytes) = order.body else { throw Failure(description: "a form has no bytes") }
+    try expect(bytes == Array("city=K%F6ln".utf8), "the form is \(bytes)")
+
     let file = "\(folder)/notes.txt"
     try Data("notes".utf8).write(to: URL(fileURLWithPath: file))
     var form = MultipartForm()
