@@ -142,8 +142,8 @@ public enum JournalEvent: Sendable {
             EventProjection(
                 "daemon.journalLost", .error, "journal lost transactions",
                 "the journal lost its last \(transactions) transactions with \(tasks) accepted tasks, because its file or "
-                    + "its write-ahead log was cut or replaced: submit these tasks again; requests that must not be sent "
-                    + "twice fail as outcomeUnknown",
+                    + "its write-ahead log was cut or replaced: submit these tasks again; unfinished requests that must not "
+                    + "be sent twice fail, because they may have been sent",
                 [.both("transactions", transactions), .both("tasks", tasks)])
         }
     }
