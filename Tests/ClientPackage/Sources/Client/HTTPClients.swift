@@ -21,7 +21,9 @@ func callAPI(of server: URL) async throws {
 
     var configuration = HTTPClientConfiguration()
     configuration.jsonSerializer.encoder.keyEncodingStrategy = .convertToSnakeCase
-    configuration.decoder.keyDecodingStrategy = .convertFromSnakeCase
+    var json = JSONResponseSerializer<JSONValue>()
+    json.decoder.keyDecodingStrategy = .convertFromSnakeCase
+    configuration.responseSerializer = json
     configuration.prepare = { request in request.options.deadline = .seconds(20) }
 
     let echo = try EchoServer()
