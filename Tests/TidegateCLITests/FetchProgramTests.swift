@@ -71,7 +71,8 @@ struct FetchProgramTests {
         #expect(first.status == 0 && first.output.contains("\"notModified\":false"), "\(first)")
         let second = try await Program.run(fetch)
         #expect(second.status == 0 && second.output.contains("\"notModified\":true"), "\(second)")
-        #expect(second.errors == "f: started\nf: not modified\n")
+        // A transfer that has ended before its start is printed has its last line only.
+        #expect(second.errors.split(separator: "\n").last == "f: not modified", "\(second.errors)")
         let name = try #require(FileManager.default.subpaths(atPath: store)?.first { $0.hasSuffix(".json") })
         try "junk".write(toFile: "\(store)/\(name)", atomically: true, encoding: .utf8)
         let third = try await Program.run(fetch + ["--progress=none"])
