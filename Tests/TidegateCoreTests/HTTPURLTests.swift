@@ -113,6 +113,8 @@ struct SecretsTests {
         arguments: [
             ("https://hooks.test/services/T00A11B22/B00C11D22/x8Kd02LmQp93ZtYw7Rb1", "REDACTED"),
             ("https://bot.test/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/send", "REDACTED/send"),
+            ("https://app.test/verify/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVPmB92K27uhbUJU1p1r", "REDACTED"),
+            ("https://a.test/b/x8Kd02LmQp93ZtYw7Rb1%3D%3D/c", "REDACTED/c"),
             ("https://hc.test/ping/1b4e28ba-2fa1-11d2-883f-0016d3cca427", "REDACTED"),
             ("https://files.test/releases/2024-11-27/long-name-of-a-page-number-7", "long-name-of-a-page-number-7"),
             (
@@ -122,6 +124,16 @@ struct SecretsTests {
             ("https://files.test/api/v1/users/12345678901234567890", "12345678901234567890"),
         ])
     func path(_ url: String, _ end: String) { #expect(Secrets.path(url).hasSuffix("/\(end)")) }
+
+    @Test(
+        "Fields are secret by their names",
+        arguments: ["X-Access-Key", "X-Auth-Token", "Authorization", "X-Vault-Token"])
+    func secretField(_ name: String) { #expect(Secrets.isField(name)) }
+
+    @Test(
+        "Challenges, authors and keys of repeated requests are not",
+        arguments: ["WWW-Authenticate", "Author", "Idempotency-Key"])
+    func openField(_ name: String) { #expect(!Secrets.isField(name)) }
 
     @Test("A target without a scheme loses the same")
     func target() {

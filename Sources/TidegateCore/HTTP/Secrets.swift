@@ -5,9 +5,12 @@ package enum Secrets {
 
     // Parts of field names in lower case; field names are case-insensitive (RFC 9110 5.1).
     private static let fields = [
-        "api-key", "apikey", "auth", "client-cert", "cookie", "credential", "csrf", "jwt", "passphrase", "password",
-        "private-key", "secret", "session", "signature", "token", "x-vault-", "xsrf",
+        "-auth", "apikey", "authentic", "authoriz", "client-cert", "cookie", "credential", "csrf", "jwt", "passphrase",
+        "password", "secret", "session", "signature", "token", "x-vault-", "xsrf",
     ]
+
+    // Challenges (RFC 9110 11.6), and keys that are no credentials.
+    private static let open: Set = ["idempotency-key", "proxy-authenticate", "sec-websocket-key", "www-authenticate"]
 
     /// Keys of a configuration; header fields have a rule of their own.
     package static let keys: Set = [
@@ -18,8 +21,7 @@ package enum Secrets {
     /// True for a header field whose name says that its value is a secret.
     package static func isField(_ name: String) -> Bool {
         let name = name.lowercased()
-        // Challenges have no secrets (RFC 9110 11.6).
-        return name != "www-authenticate" && name != "proxy-authenticate" && self.fields.contains(where: name.contains)
+        return !self.open.contains(name) && (name.hasSuffix("-key") || self.fields.contains(where: name.contains))
     }
 
     /// A URL, or a reference to one, without user information, tokens in its path and the values of its query.
@@ -57,6 +59,8 @@ package enum Secrets {
         func has(_ range: ClosedRange<Unicode.Scalar>, in text: Substring.UTF8View) -> Bool {
             text.contains { (UInt8(ascii: range.lowerBound)...UInt8(ascii: range.upperBound)).contains($0) }
         }
+        // A JSON Web Token (RFC 7519) begins with `{"` in Base64.
+        if segment.hasPrefix("eyJ"), segment.split(separator: ".").count == 3 { return true }
         guard bytes.count >= self.shortestToken, bytes.allSatisfy(self.isOfToken) else { return false }
         let runs = segment.split { !$0.isLetter && !$0.isNumber }
         if runs.map(\.utf8.count) == [8, 4, 4, 4, 12] { return true }
@@ -73,7 +77,7 @@ package enum Secrets {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "a")...UInt8(ascii: "z"):
             true
-        default: "-_~=:+".utf8.contains(byte)
+        default: "-_~=:+%".utf8.contains(byte)
         }
     }
 }
