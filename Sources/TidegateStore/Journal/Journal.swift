@@ -129,7 +129,8 @@ public final class Journal: JournalStorage {
         self.file = Mutex(file)
         self.path = file.path
         let (progress, written) = (try file.progress(), self.lock.written)
-        self.lost = written.flatMap { isKnown && $0.commits > progress.commits ? .lost($0, since: progress) : nil }
+        let (commits, tasks) = written.map { ($0.commits - progress.commits, $0.tasks - progress.tasks) } ?? (0, 0)
+        self.lost = isKnown && commits > 0 ? .lost(transactions: commits, tasks: max(0, tasks)) : nil
         if self.lost != nil { try file.doubtUnfinished() }
         (self.setAside, self.copyBeforeRepair) = try file.repair(at: dependencies.time.wall())
         self.unfinished = try file.countUnfinished()
@@ -212,12 +213,6 @@ public final class Journal: JournalStorage {
     ///
     /// Blocks for the disk.
     package func history(newest limit: Int) -> [String] { self.file.withLock { $0 }?.history(newest: limit) ?? [] }
-}
-
-extension JournalEvent {
-    fileprivate static func lost(_ written: JournalProgress, since found: JournalProgress) -> JournalEvent {
-        .lost(transactions: written.commits - found.commits, tasks: max(0, written.tasks - found.tasks))
-    }
 }
 
 extension JournalError {
