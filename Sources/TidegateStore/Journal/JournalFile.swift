@@ -83,7 +83,9 @@ struct JournalFile: Sendable {
 
     /// What all transactions made durable.
     func progress() throws(JournalOpenError) -> JournalProgress {
-        try self.access { try $0.read { try JournalProgress(in: $0) } }
+        try self.access { queue in
+            try queue.read { JournalProgress(try Row.fetchOne($0, sql: "SELECT commits, tasks FROM progress")) }
+        }
     }
 
     private func access<Value>(_ body: (DatabaseQueue) throws -> Value) throws(JournalOpenError) -> Value {
@@ -108,17 +110,13 @@ struct JournalFile: Sendable {
 }
 
 extension JournalProgress {
-    init(in database: Database) throws {
-        let row = try Row.fetchOne(database, sql: "SELECT commits, tasks FROM progress")
-        self.init(commits: row?["commits"] ?? 0, tasks: row?["tasks"] ?? 0)
-    }
+    init(_ row: Row?) { self.init(commits: row?["commits"] ?? 0, tasks: row?["tasks"] ?? 0) }
 
     /// Adds a transaction, inside it; returns the new progress.
     static func add(tasks: Int, to database: Database) throws -> JournalProgress {
         let statement = try database.cachedStatement(
-            sql: "UPDATE progress SET commits = commits + 1, tasks = tasks + ?")
-        try statement.execute(arguments: [tasks])
-        return try JournalProgress(in: database)
+            sql: "UPDATE progress SET commits = commits + 1, tasks = tasks + ? RETURNING commits, tasks")
+        return JournalProgress(try Row.fetchOne(statement, arguments: [tasks]))
     }
 }
 
