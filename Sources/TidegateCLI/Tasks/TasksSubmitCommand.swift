@@ -1,7 +1,7 @@
 internal import ArgumentParser
-internal import FoundationEssentials
 internal import Glibc
 internal import Tidegate
+internal import TidegateDaemon
 internal import TidegateServer
 
 /// `tidegate tasks submit`.
@@ -126,14 +126,10 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         try self.check()
         let names =
             self.outputDir == nil ? [] : try OptionParsing.naming("--output-dir", FileNaming.names(for: self.urls))
-        let form = try self.encodedForm()
+        let form = try self.multipartForm()
         return try self.urls.enumerated().map { position, url in
             var submission = try self.request.submission(for: url)
-            if let form {
-                submission.bodyBase64 = form.text
-                let others = (submission.headers ?? []).filter { !$0.lowercased().hasPrefix("content-type:") }
-                submission.headers = others + ["Content-Type: \(form.type)"]
-            }
+            if let form { try OptionParsing.naming("--form", submission.send(form)) }
             submission.bodyFile = try submission.bodyFile.map(self.absolute)
             submission.output = try self.output.map(self.absolute)
             if let directory = self.outputDir {
@@ -156,17 +152,15 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         }
     }
 
-    // Read by this process, with the rights of its user.
-    private func encodedForm() throws -> (text: String, type: String)? {
+    // Its files are read by this process, with the rights of its user.
+    private func multipartForm() throws -> MultipartForm? {
         guard !self.form.isEmpty else { return nil }
         if let body = self.request.bodyOptions.first {
             throw ValidationError("--form and \(body) are mutually exclusive")
         }
         let fields = try self.form.map { try OptionParsing.naming("--form", FormField(parsing: $0)) }
         if fields.contains(where: \.readsStandardInput) { throw ValidationError("--form: a task cannot read -") }
-        let form = try OptionParsing.naming("--form", MultipartForm(fields))
-        let bytes = try OptionParsing.naming("--form", form.encoded(atMost: TaskSubmission.maxBodyBytes))
-        return (Data(bytes).base64EncodedString(), form.contentType)
+        return try OptionParsing.naming("--form", MultipartForm(fields))
     }
 
     private func check() throws {

@@ -37,6 +37,15 @@ extension TaskSubmission {
         }
     }
 
+    /// Sends a form, whose bytes are kept with the task; its content type replaces any other.
+    ///
+    /// - Throws: A sentence about a file that cannot be read, or about a form that is too large.
+    package mutating func send(_ form: MultipartForm) throws {
+        self.bodyBase64 = Data(try form.encoded(atMost: TaskSubmission.maxBodyBytes)).base64EncodedString()
+        let others = (self.headers ?? []).filter { !$0.lowercased().hasPrefix("content-type:") }
+        self.headers = others + ["Content-Type: \(form.contentType)"]
+    }
+
     func duplicatePolicy() throws(TextError) -> DuplicatePolicy {
         guard let word = self.onDuplicate else { return .keep }
         guard self.key != nil else { throw TextError("\"onDuplicate\" requires \"key\"") }

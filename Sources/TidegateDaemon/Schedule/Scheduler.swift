@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import HTTPTypes
 internal import Logging
 internal import Tidegate
@@ -98,10 +97,8 @@ extension ScheduledTask {
         var submission = self.submission
         submission.method = submission.method ?? (submission.bodyFile == nil && self.form.isEmpty ? "GET" : "POST")
         submission.headers = (submission.headers ?? []) + (try self.linesOfHeadersFile())
-        if let form = try self.encodedForm() {
-            submission.bodyBase64 = form.text
-            submission.headers?.removeAll { $0.lowercased().hasPrefix("content-type:") }
-            submission.headers?.append("Content-Type: \(form.type)")
+        if !self.form.isEmpty {
+            do { try submission.send(self.multipartForm) } catch { throw TextError("\"form\": \(error)") }
         }
         var request = try submission.request()
         // The next run resumes the download of an interrupted one.
@@ -121,18 +118,11 @@ extension ScheduledTask {
         return request
     }
 
-    private func encodedForm() throws(TextError) -> (text: String, type: String)? {
-        guard !self.form.isEmpty else { return nil }
-        var form = MultipartForm()
-        for part in self.form {
+    private var multipartForm: MultipartForm {
+        self.form.reduce(into: MultipartForm()) { form, part in
             let isFile = part.value.hasPrefix("@/")
             form.append(
                 isFile ? .file(String(part.value.dropFirst())) : .data(Array(part.value.utf8)), name: part.name)
-        }
-        do {
-            return (Data(try form.encoded(atMost: TaskSubmission.maxBodyBytes)).base64EncodedString(), form.contentType)
-        } catch {
-            throw TextError("\"form\": \(error)")
         }
     }
 
