@@ -72,8 +72,7 @@ struct GenerateSystemdCommand: ParsableCommand {
 
         [Service]
         Type=exec
-        ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml \
-        --state.dir /var/lib/tidegate --control.socket /run/tidegate/control.sock
+        ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml --state.dir /var/lib/tidegate
         ExecReload=/bin/kill -HUP $MAINPID
         Restart=on-failure
         TimeoutStopSec=15
