@@ -99,6 +99,12 @@ struct ControlDirectoriesTests {
             let output = try await sidecar.member("submit", server.url(), "--upload-file", path)
             #expect(output.status == 1 && output.errors == sidecar.refusal("bodyFile", path), "\(output)")
         }
+        let cookies = try await sidecar.member("submit", server.url(), "--cookies")
+        #expect(cookies.status == 1, "\(cookies)")
+        #expect(
+            cookies.errors == "tidegate: \"cookies\" is for root and the daemon's user: all tasks share them\n")
+        let authority = try await sidecar.member("submit", server.url(), "--cacert", "/etc/shadow")
+        #expect(authority.status == 1 && authority.errors == sidecar.refusal("caFile", "/etc/shadow"), "\(authority)")
         let answer = try await Program.expect([
             "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "curl", "-s", "-o", "/dev/null", "-w",
             "%{http_code}", "--unix-socket", sidecar.file("run/control.sock"), "-d",

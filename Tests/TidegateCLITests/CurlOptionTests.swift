@@ -41,6 +41,9 @@ import Testing
     func joined() {
         #expect(
             CurlOption.separated(["fetch", "-Fa=b", "-F", "c=d", "u"]) == ["fetch", "-F", "a=b", "-F", "c=d", "u"])
+        #expect(
+            CurlOption.separated(["tasks", "submit", "-Fa=b", "u"]) == ["tasks", "submit", "-F", "a=b", "u"])
+        #expect(CurlOption.separated(["tasks", "list", "-Fa=b"]) == ["tasks", "list", "-Fa=b"])
         #expect(CurlOption.separated(["fetch", "--", "-Fa=b"]) == ["fetch", "--", "-Fa=b"])
         #expect(CurlOption.separated(["run", "-Fa=b"]) == ["run", "-Fa=b"])
     }

@@ -15,6 +15,13 @@ struct TLSTests {
         return request
     }
 
+    private static func request(to server: TestTLSServer, _ tls: TLSOptions) throws -> AttemptRequest {
+        var request = try AttemptRequest(.random(in: 1 ... .max), "https://localhost:\(server.port)/")
+        request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
+        request.tls = tls
+        return request
+    }
+
     @Test("A certificate is verified by its authority and its name, unless verification is turned off")
     func certificates() async throws {
         let server = try await TLSServer()
@@ -77,14 +84,10 @@ struct TLSTests {
         let farther = try await TestTLSServer(
             try await authority.sign("localhost", by: between), arguments: ["-cert_chain", between.certificate])
         let recorder = try AttemptRecorder()
-        var number: UInt64 = 0
         func outcome(_ file: String, of server: TestTLSServer) throws -> AttemptOutcome {
-            number += 1
-            var request = try AttemptRequest(number, "https://localhost:\(server.port)/")
-            request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
-            request.tls = TLSOptions(caFile: authority.certificate)
-            request.tls.crlFile = file
-            return try recorder.run(request)
+            var tls = TLSOptions(caFile: authority.certificate)
+            tls.crlFile = file
+            return try recorder.run(TLSTests.request(to: server, tls))
         }
         #expect(try outcome(good, of: server).failure == nil)
         let revoked = try outcome(bad, of: server)
@@ -114,14 +117,10 @@ struct TLSTests {
             try await server("-status_file", try await authority.status(of: identity)), try await server()
         )
         let recorder = try AttemptRecorder()
-        var number: UInt64 = 0
         func outcome(_ server: TestTLSServer, isRequired: Bool = true) throws -> AttemptOutcome {
-            number += 1
-            var request = try AttemptRequest(number, "https://localhost:\(server.port)/")
-            request.addresses = [IPAddress(ipv4: 0x7F00_0001)]
-            request.tls = TLSOptions(caFile: authority.certificate)
-            request.tls.requiresStatus = isRequired
-            return try recorder.run(request)
+            var tls = TLSOptions(caFile: authority.certificate)
+            tls.requiresStatus = isRequired
+            return try recorder.run(TLSTests.request(to: server, tls))
         }
         #expect(try outcome(good).failure == nil)
         #expect(try outcome(silent, isRequired: false).failure == nil)
