@@ -41,9 +41,9 @@ import Tidegate
         (["connections", "--json", "--by", "owner"], "--by and --json are mutually exclusive"),
         (["connections", "--owner", "--by", "gateway"], "--owner and --by gateway are mutually exclusive"),
         (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
-        (["explain", "--brief", "--json"], "--brief cannot be combined with --json or --verbose"),
-        (["explain", "--brief", "-v"], "--brief cannot be combined with --json or --verbose"),
-        (["explain", "--brief", "-q"], "--quiet and --brief are mutually exclusive"),
+        (["explain", "--brief", "--json"], "--brief and --json are mutually exclusive"),
+        (["explain", "--brief", "-v"], "--brief and --verbose are mutually exclusive"),
+        (["explain", "--brief", "-q"], "--brief and --quiet are mutually exclusive"),
         (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" is not a finite duration greater than 0"),
         (
             ["explain", "a.example", "--timeout", "soon"],

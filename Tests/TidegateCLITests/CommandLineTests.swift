@@ -123,7 +123,7 @@ import TidegateCore
             (["serve", "--config.file", ""], "--config.file: file name is empty"),
             (["serve", "--web.config.file", ""], "--web.config.file: file name is empty"),
             (["tasks", "list", "--control.socket", ""], "--control.socket: path is empty"),
-            (["status", "-q", "--json"], "--quiet and --json are mutually exclusive"),
+            (["status", "-q", "--json"], "--json and --quiet are mutually exclusive"),
             (["fetch", "http://a/", "-q", "--progress", "bar"], "--quiet and --progress bar are mutually exclusive"),
             (
                 ["serve", "--timeout-offset", "x"],

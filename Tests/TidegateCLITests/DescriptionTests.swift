@@ -25,7 +25,7 @@ import Tidegate
         let status = ReachabilityStatus(
             global: verdict, mode: .event, families: [.init(family: .ipv4, verdict: verdict)], links: [], targets: [],
             health: .init())
-        return StatusText.lines(status, self.style).joined(separator: "\n")
+        return StatusText().lines(status, self.style).joined(separator: "\n")
     }
 
     private func explanation(_ reason: UnreachableReason, _ party: FaultParty) -> String {

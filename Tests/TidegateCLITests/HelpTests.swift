@@ -49,6 +49,15 @@ import TidegateDaemon
         #expect(try String(contentsOf: file, encoding: .utf8) == introduction + pages.joined(separator: "\n"))
     }
 
+    @Test("Every command that reports something has -q and -v")
+    func verbosity() throws {
+        for path in Self.commands(of: TidegateCommand.self, after: []) where !path.contains("generate") {
+            let help = try #require(self.help(Array(path.dropFirst())))
+            guard !help.contains("\nSUBCOMMANDS:") else { continue }
+            #expect(help.contains("\n  -q, --quiet   ") && help.contains("\n  -v, --verbose   "), "\(path)")
+        }
+    }
+
     private static func commands(of command: any ParsableCommand.Type, after path: [String]) -> [[String]] {
         let own = path + [command.configuration.commandName ?? ""]
         return [own] + command.configuration.subcommands.flatMap { self.commands(of: $0, after: own) }

@@ -27,6 +27,18 @@ import TidegateTestKit
         #expect(bad.errors == "tidegate: \(server.url("/bad")): 503, expected 2xx (the server)\n")
     }
 
+    @Test("-q prints only errors, -v the log and the module")
+    func verbosity() async throws {
+        let server = try LiveServer { $0.path == "/" ? .respond(text: "ok") : .respond(503) }
+        defer { server.stop() }
+        let good = try await Self.run("-q", "http_2xx", server.url())
+        #expect(good.status == 0 && good.output.isEmpty && good.errors.isEmpty, "\(good)")
+        let bad = try await Self.run("-q", "http_2xx", server.url("/bad"))
+        #expect(bad.status == 1 && bad.output.isEmpty && bad.errors.hasSuffix("503, expected 2xx (the server)\n"))
+        let more = try await Self.run("-v", "http_2xx", server.url())
+        #expect(more.output.hasPrefix("Logs for the probe:\nts="), "\(more)")
+    }
+
     @Test("--debug prints what happened and the module without its secrets")
     func debug() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }

@@ -76,7 +76,7 @@ enum ReadableText {
             let status = ReachabilityStatus(
                 global: verdict, mode: .event, families: [.init(family: .ipv4, verdict: verdict)], links: [],
                 targets: [], health: .init())
-            for line in StatusText.lines(status, TextStyle(isColored: false, width: 100)) {
+            for line in StatusText().lines(status, TextStyle(isColored: false, width: 100)) {
                 #expect(self.names(in: line) == [], "\(line)")
             }
         }

@@ -7,7 +7,7 @@ import Tidegate
 
 @Suite struct StatusTextTests {
     private func text(_ status: ReachabilityStatus, _ style: TextStyle = .plain) -> String {
-        StatusText.lines(status, style).joined(separator: "\n")
+        StatusText().lines(status, style).joined(separator: "\n")
     }
 
     @Test("A routed network prints one line a family")
@@ -36,14 +36,25 @@ import Tidegate
                 eth0  ethernet  up     10.0.0.2/24, 2001:db8:1234:5678:abcd:ef01:2345:6789/64
                                        fe80::1/64
                 """)
-        #expect(StatusText.lines(status, .plain).allSatisfy { $0.count <= 80 })
+        #expect(StatusText().lines(status, .plain).allSatisfy { $0.count <= 80 })
+    }
+
+    @Test("-v adds the routing table, and the index and operational state of each link")
+    func verbose() {
+        var routed = Samples.routed
+        routed.path?.table = 254
+        let status = Samples.status(routed, ipv4: routed, ipv6: routed, links: [Samples.up])
+        let lines = StatusText(isVerbose: true).lines(status, .plain)
+        #expect(lines.contains("ipv4     routed  via 10.0.0.1 on eth0, source 10.0.0.2, table 254"))
+        #expect(lines.contains("LINK  TYPE      STATE  INDEX  OPERSTATE  ADDRESSES"))
+        #expect(lines.contains { $0.hasPrefix("eth0  ethernet  up     2      up         10.0.0.2/24") })
     }
 
     @Test("How a sidecar observes connections is the last line")
     func observation() {
         let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [Samples.up])
         func last(_ mode: String, _ reason: String?) -> String? {
-            StatusText.lines(status, .plain, DaemonReport.Observation(mode: mode, reason: reason)).last
+            StatusText().lines(status, .plain, DaemonReport.Observation(mode: mode, reason: reason)).last
         }
         #expect(last("event", nil) == "The sidecar observes connections by messages and lists.")
         #expect(
@@ -130,11 +141,11 @@ import Tidegate
     @Test("Changes are worded on one line each")
     func changes() {
         let none = Verdict(level: .none, reason: .noCarrier)
-        func line(_ payload: Event.Payload) -> String? {
+        func line(_ payload: Event.Payload, isVerbose: Bool = false) -> String? {
             let event = Event(
                 sequence: 1, time: WallTime(microseconds: 1_790_000_000_000_000),
                 moment: MonotonicTime(nanoseconds: 0), payload: payload)
-            return ChangeText.line(event, among: [Samples.carrierless], .plain)
+            return ChangeText.line(event, among: [Samples.carrierless], .plain, isVerbose: isVerbose)
         }
         #expect(
             line(.path(PathEvent(scope: .global, from: Samples.routed, to: none)))
@@ -147,7 +158,10 @@ import Tidegate
                 == "14:13:20.000Z  link eth0: no carrier")
         #expect(line(.link(LinkEvent(from: nil, to: Samples.up))) == "14:13:20.000Z  link eth0 added: up")
         #expect(line(.link(LinkEvent(from: Samples.up, to: nil))) == "14:13:20.000Z  link eth0 removed")
-        #expect(line(.netlink(.received(.newlink, count: 1))) == nil)
+        #expect(line(.netlink(.received(.newlink, count: 2))) == nil)
+        #expect(
+            line(.netlink(.received(.newlink, count: 2)), isVerbose: true)
+                == "14:13:20.000Z  2 netlink messages of type newlink")
     }
 
     @Test("A name cannot control the terminal; colours and line feeds of ours stay")

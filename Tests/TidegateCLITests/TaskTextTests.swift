@@ -59,6 +59,8 @@ private typealias Status = TidegateCLI.ExitStatus
                 "0199b002  sync         8 s  failed", "0199b003  sync (2)     7 s  done  ",
                 "0199b000  http://a/x   2 d  runnin",
             ])
+        let whole = TaskText.list(runs, self.plain, at: self.now, isVerbose: true).dropFirst().map { $0.prefix(24) }
+        #expect(whole == (1...3).map { "0199b00\($0)-aabb-7000  sync" })
         #expect(TaskText.list([], self.plain, at: self.now) == ["no tasks"])
     }
 
@@ -192,6 +194,18 @@ private typealias Status = TidegateCLI.ExitStatus
             text.lines("{\"schema\":1,\"event\":\"dropped\",\"count\":7}", self.plain)
                 == ["7 events were lost; run tasks list for the current state"])
         #expect(text.lines("{\"schema\":1,\"event\":\"snapshot\",\"tasks\":[]}", self.plain) == ["no tasks"])
+    }
+
+    @Test("tasks watch -q prints how tasks end, -v every event")
+    func watchVerbosity() throws {
+        var (quiet, verbose) = (WatchText(isQuiet: true), WatchText(isVerbose: true))
+        #expect(quiet.lines("{\"schema\":1,\"event\":\"snapshot\",\"tasks\":[]}", self.plain).isEmpty)
+        #expect(try self.lines(.created(method: "GET", url: "http://a/"), &quiet).isEmpty)
+        #expect(try self.lines(self.end(.success, file: "/x"), &quiet) == ["done: 2.0 KiB in 1.5 s"])
+        let moved = TransferProgress(receivedWire: 10, expected: 2048, attempt: 1)
+        for kind in [TaskEvent.Kind.held(.backoff, detail: nil), .progress(moved, delta: .init())] {
+            #expect(try self.lines(kind, &verbose) == [kind.sentence])
+        }
     }
 
     @Test("tasks watch counts tries: what follows a redirect is none")

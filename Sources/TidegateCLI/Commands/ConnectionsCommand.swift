@@ -13,7 +13,8 @@ struct ConnectionsCommand: AsyncParsableCommand {
             command, so --failed implies --watch. A daemon of a user other than root and yourself is only used with \
             --control.user.
 
-            --owner names programs of the same user, and with CAP_SYS_PTRACE those of every user.
+            --owner names programs of the same user, and with CAP_SYS_PTRACE those of every user. -v includes \
+            it. With -q only the exit status and errors are left.
 
             Silence is not detected on idle connections, nor on those that only receive. UDP and QUIC are not shown.
 
@@ -59,12 +60,11 @@ struct ConnectionsCommand: AsyncParsableCommand {
     @OptionGroup var family: FamilyOptions
     @OptionGroup var socket: SocketOptions
 
-    @Flag(help: "Print one JSON object; with --watch, one on each line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
         _ = try self.filter()
-        if self.json, self.by != .remote { throw ValidationError("--by and --json are mutually exclusive") }
+        if self.output.json, self.by != .remote { throw ValidationError("--by and --json are mutually exclusive") }
         try OptionParsing.exclude(("--owner", self.owner), ("--by \(self.by.rawValue)", self.by != .remote))
     }
 
@@ -72,9 +72,11 @@ struct ConnectionsCommand: AsyncParsableCommand {
         let terminal = Terminal()
         let source = try await ConnectionSource.find(
             self.socket.client(timeout: DaemonKnowledge.limit), target: self.target.flatMap { try? Target($0) })
-        if let note = source.note { terminal.printError("tidegate: \(note)") }
+        if let note = source.note, !self.output.quiet { terminal.printError("tidegate: \(note)") }
         let first = try await source.report()
-        for caveat in ConnectionText.caveats(first) { terminal.printError("tidegate: \(caveat)") }
+        for caveat in ConnectionText.caveats(first) where !self.output.quiet {
+            terminal.printError("tidegate: \(caveat)")
+        }
         let isRepeated = self.watch || self.failed && !source.isDaemon
         // An observer that only receives the kernel's messages reports how connections end, but lists none.
         guard first.mode.hasLists || isRepeated && first.mode == .eventsOnly else { throw CommandError(.unknown) }
@@ -103,7 +105,9 @@ struct ConnectionsCommand: AsyncParsableCommand {
     private func show(
         _ report: ConnectionsReport, _ terminal: Terminal, _ owners: inout ConnectionOwners
     ) async throws {
-        for line in try await self.lines(report, terminal.outputStyle, &owners) { terminal.print(line) }
+        for line in try await self.lines(report, terminal.outputStyle, &owners) where !self.output.quiet {
+            terminal.print(line)
+        }
     }
 
     private func repeatedly(_ source: ConnectionSource, _ terminal: Terminal) async throws {
@@ -111,7 +115,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
         var owners = ConnectionOwners()
         while true {
             let report = try await source.report()
-            if terminal.isOutputTerminal, !self.json {
+            if terminal.isOutputTerminal, !self.output.json, !self.output.quiet {
                 let style = TextStyle(isColored: false, width: terminal.outputStyle.width)
                 let lines = try await self.lines(report, style, &owners)
                 // A repainted block must fit on the screen, and its lines must not wrap.
@@ -130,10 +134,10 @@ struct ConnectionsCommand: AsyncParsableCommand {
         _ report: ConnectionsReport, _ style: TextStyle, _ owners: inout ConnectionOwners
     ) async throws -> [String] {
         let report = try self.filter().apply(to: report)
-        if self.json { return [try self.document(report).json.description] }
+        if self.output.json { return [try self.document(report).json.description] }
         switch self.by {
         case .remote:
-            guard self.owner else { return ConnectionText.remotes(report, style) }
+            guard self.owner || self.output.verbose else { return ConnectionText.remotes(report, style) }
             let programs = try Self.programs(of: report)
             let texts = report.remotes.map { ($0.remote, owners.text(of: $0, programs[$0.remote] ?? [])) }
             let names = Dictionary(texts) { first, _ in first }

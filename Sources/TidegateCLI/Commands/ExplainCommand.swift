@@ -7,7 +7,7 @@ struct ExplainCommand: AsyncParsableCommand {
         commandName: "explain", abstract: "Show why a host or URL is reachable or not, and who is responsible.",
         discussion: """
             Checks every rung of the ladder over IPv4 and IPv6, from the interface to the HTTP response. For a \
-            target that works, prints the result, the way out, and what is worth knowing. For one that does not, \
+            target that works, prints the result, the way out, and what is worth knowing; -v adds its ladder. For one that does not, \
             prints the cause, the responsible party, the advice, and the evidence of every rung. Without a target, \
             shows why this host is offline: every way out, every resolver, and the configured targets if a daemon \
             runs.
@@ -44,28 +44,14 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var socket: SocketOptions
 
-    @Flag(name: .shortAndLong, help: "Also print the ladder of a target that works, over both IP versions.")
-    var verbose = false
-
     @Flag(help: "Print one sentence for each target.")
     var brief = false
 
-    @Flag(help: "Print one JSON object for each target.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing; only set the exit status.")
-    var quiet = false
+    @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if self.quiet, self.json || self.brief {
-            throw ValidationError("--quiet and \(self.json ? "--json" : "--brief") are mutually exclusive")
-        }
-        if self.verbose, self.json || self.quiet {
-            throw ValidationError("--verbose cannot be combined with --json or --quiet")
-        }
-        if self.brief, self.json || self.verbose {
-            throw ValidationError("--brief cannot be combined with --json or --verbose")
-        }
+        let others = [("--json", self.output.json), ("--quiet", self.output.quiet), ("--verbose", self.output.verbose)]
+        for other in others { try OptionParsing.exclude(("--brief", self.brief), other) }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
     }
@@ -86,7 +72,7 @@ struct ExplainCommand: AsyncParsableCommand {
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
             output: self.brief
                 ? .brief(isNamed: subjects.count > 1)
-                : self.quiet ? .none : self.json ? .json : self.verbose ? .verboseText : .text,
+                : self.output.quiet ? .none : self.output.json ? .json : self.output.verbose ? .verboseText : .text,
             daemon: { await DaemonKnowledge.ask(client, time: time) })
         if let error = try await run.run(subjects.isEmpty ? [.internet] : subjects) { throw error }
     }

@@ -36,8 +36,10 @@ struct ProbeCommand: AsyncParsableCommand {
     @Option(help: .value("duration", "Maximum time, if the module has none."))
     var timeout = "10s"
 
-    @Flag(help: "Also print the log and the module.")
+    @Flag(help: "Also print the log and the module, as -v does.")
     var debug = false
+
+    @OptionGroup var verbosity: VerbosityOptions
 
     func validate() throws { _ = try OptionParsing.positive(self.timeout, of: "--timeout") }
 
@@ -60,7 +62,8 @@ struct ProbeCommand: AsyncParsableCommand {
         }
         let metrics = String(decoding: ProbeExposition.text(report.families), as: UTF8.self)
         let terminal = Terminal()
-        for line in (self.debug ? report.debugText : metrics).split(separator: "\n", omittingEmptySubsequences: false) {
+        let text = self.debug || self.verbosity.verbose ? report.debugText : metrics
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) where !self.verbosity.quiet {
             terminal.print(String(line))
         }
         guard let failure = report.failure else { return }

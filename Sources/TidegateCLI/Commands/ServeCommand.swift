@@ -9,7 +9,7 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve", abstract: "Run the daemon: metrics, status page, scheduled and submitted tasks.",
         discussion: """
             Runs without a configuration file. SIGHUP reloads the configuration file; SIGTERM and SIGINT shut down \
-            within ten seconds.
+            within ten seconds. -q is --log.level warn, -v is --log.level debug.
 
             Examples:
               tidegate serve
@@ -78,6 +78,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(name: .customLong("log.format"), help: .value("format", "Format of log messages."))
     var logFormat: LogFormat = .logfmt
 
+    @OptionGroup var verbosity: VerbosityOptions
+
     func validate() throws {
         for (option, file) in [
             ("--config.file", self.configurationFile), ("--web.config.file", self.webConfigurationFile),
@@ -95,7 +97,7 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             let daemon = try await Daemon(try self.settings())
             if self.checksOnly {
-                for file in self.files { Terminal().print("\(file): ok") }
+                for file in self.files where !self.verbosity.quiet { Terminal().print("\(file): ok") }
             } else {
                 try await daemon.run()
             }
@@ -110,7 +112,7 @@ struct ServeCommand: AsyncParsableCommand {
         var settings = DaemonSettings(paths: Terminal.defaultPaths)
         settings.configurationFile = self.configurationFile
         settings.webConfigurationFile = self.webConfigurationFile
-        settings.logLevel = self.logLevel
+        settings.logLevel = self.verbosity.quiet ? .warn : self.verbosity.verbose ? .debug : self.logLevel
         settings.logFormat = self.logFormat
         settings.version = TidegateVersion.version
         try OptionParsing.naming("--web.listen-address", settings.setListenAddresses(self.listenAddresses))

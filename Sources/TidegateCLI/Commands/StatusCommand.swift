@@ -8,7 +8,7 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status", abstract: "Show links, addresses and routes, and what is reachable.",
         discussion: """
             Reads the kernel directly; needs no daemon and no privileges. A daemon of the same user or of root says how it \
-            observes the connections of other programs.
+            observes the connections of other programs. -v adds routing tables, indexes and operational states.
 
             Examples:
               tidegate status
@@ -22,25 +22,19 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var family: FamilyOptions
     @OptionGroup var socket: SocketOptions
 
-    @Flag(help: "Print one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing; only set the exit status.")
-    var quiet = false
-
-    func validate() throws {
-        if self.quiet, self.json { throw ValidationError("--quiet and --json are mutually exclusive") }
-    }
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let terminal = Terminal()
         let client = self.socket.client(timeout: DaemonKnowledge.limit)
-        async let daemon = self.quiet ? nil : DaemonKnowledge.ask(client, time: SystemClock()).report?.observation
+        async let daemon =
+            self.output.quiet ? nil : DaemonKnowledge.ask(client, time: SystemClock()).report?.observation
         let status = await OneShotMonitor.status(targets: try self.targets.targets()).only(self.family.family)
-        if self.json {
+        if self.output.json {
             terminal.print(status.json.adding(.init("observation", await daemon?.json ?? .null)).description)
-        } else if !self.quiet {
-            for line in StatusText.lines(status, terminal.outputStyle, await daemon) { terminal.print(line) }
+        } else if !self.output.quiet {
+            let text = StatusText(isVerbose: self.output.verbose)
+            for line in text.lines(status, terminal.outputStyle, await daemon) { terminal.print(line) }
         }
         if status.global.level == .unknown, let error = OneShotMonitor.netlinkError() {
             terminal.printError("tidegate: \(error)")
@@ -54,7 +48,8 @@ struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the state of the network, then every change.",
         discussion: """
-            Reads the kernel directly; needs no daemon and no privileges. Runs until interrupted.
+            Reads the kernel directly; needs no daemon and no privileges. Runs until interrupted. -q leaves the first \
+            state out; -v shows every event.
 
             Examples:
               tidegate watch
@@ -65,21 +60,21 @@ struct WatchCommand: AsyncParsableCommand {
 
     @OptionGroup var targets: TargetOptions
 
-    @Flag(help: "Print one JSON object per line.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let terminal = Terminal()
         let monitor = OneShotMonitor(targets: try self.targets.targets())
         // Subscribed before the first status is read: a change in between is shown twice, but never missed.
+        let showsAll = self.output.verbose
         let changes = monitor.bus.subscribe(.watch, bufferingNewest: 4096) { event in
             switch event.payload {
             case .path, .link, .netlink(.overrun), .netlink(.lost): true
-            default: false
+            default: showsAll
             }
         }
         let (first, moment) = await monitor.firstStatus()
-        self.show(first, terminal)
+        if !self.output.quiet { self.show(first, terminal) }
         // Earlier events are part of the first status.
         for await event in changes where event.moment > moment {
             self.show(event, among: monitor.reachability.status.links, terminal)
@@ -87,8 +82,10 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private func show(_ status: ReachabilityStatus, _ terminal: Terminal) {
-        guard self.json else {
-            for line in StatusText.lines(status, terminal.outputStyle) + [""] { terminal.print(line) }
+        guard self.output.json else {
+            for line in StatusText(isVerbose: self.output.verbose).lines(status, terminal.outputStyle) + [""] {
+                terminal.print(line)
+            }
             return
         }
         let head: [JSONValue.Member] = [.init("schema", 1), .init("event", "snapshot")]
@@ -96,8 +93,9 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     private func show(_ event: Event, among links: [Link], _ terminal: Terminal) {
-        guard self.json else {
-            if let line = ChangeText.line(event, among: links, terminal.outputStyle) { terminal.print(line) }
+        guard self.output.json else {
+            let (style, isVerbose) = (terminal.outputStyle, self.output.verbose)
+            if let line = ChangeText.line(event, among: links, style, isVerbose: isVerbose) { terminal.print(line) }
             return
         }
         switch event.payload {

@@ -18,7 +18,7 @@ struct WaitCommand: AsyncParsableCommand {
 
             Exit status: 0 if the conditions hold, or that of the command; 75 if they did not hold within --timeout, \
             1 if they do not hold now and --timeout is 0; 126 if the command cannot be executed, 127 if it does not \
-            exist. The last line on standard error names the condition that is not met.
+            exist. The last line on standard error names the condition that is not met; -v prints the progress every second.
             """)
 
     @OptionGroup var options: WaitOptions
@@ -27,7 +27,7 @@ struct WaitCommand: AsyncParsableCommand {
         try self.options.gate.authority.check()
         let options = try self.options.parsed()
         let monitor = OneShotMonitor(targets: options.wait.targets)
-        let display = WaitDisplay(Terminal(), isQuiet: self.options.gate.quiet)
+        let display = WaitDisplay(Terminal(), self.options.gate.verbosity)
         if let message = await monitor.wait(options, display) {
             throw CommandError(options.wait.timeout == .zero ? .no : .gaveUp, message)
         }
@@ -59,12 +59,12 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         let terminal = Terminal()
         try self.options.gate.authority.check()
-        let isQuiet = self.options.gate.quiet
+        let verbosity = self.options.gate.verbosity
         let run = CommandRun(
             options: try self.options.parsed(), retryLimit: self.options.retry, command: self.options.command,
-            display: WaitDisplay(terminal, isQuiet: isQuiet)
+            display: WaitDisplay(terminal, verbosity)
         ) {
-            if !isQuiet { terminal.printError($0) }
+            if !verbosity.quiet { terminal.printError($0) }
         }
         if let error = await run.run() { throw error }
     }

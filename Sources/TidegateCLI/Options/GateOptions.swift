@@ -11,8 +11,7 @@ struct GateOptions: ParsableArguments {
     @OptionGroup var internetCheck: InternetCheckOptions
     @OptionGroup var authority: AuthorityOptions
 
-    @Flag(name: .shortAndLong, help: "Print errors only.")
-    var quiet = false
+    @OptionGroup var verbosity: VerbosityOptions
 
     /// The conditions, for help.
     static let conditionHelp = """

@@ -2,9 +2,12 @@ internal import Tidegate
 internal import TidegateServer
 
 /// The text of `status`.
-enum StatusText {
+struct StatusText {
+    /// Also shows routing tables, interface indexes and operational states.
+    var isVerbose = false
+
     /// The lines of a status.
-    static func lines(
+    func lines(
         _ status: ReachabilityStatus, _ style: TextStyle, _ observation: DaemonReport.Observation? = nil
     ) -> [String] {
         var blocks = [self.verdicts(status).lines(style)]
@@ -15,7 +18,7 @@ enum StatusText {
         return Array(blocks.joined(separator: [""]))
     }
 
-    private static func verdicts(_ status: ReachabilityStatus) -> Table {
+    private func verdicts(_ status: ReachabilityStatus) -> Table {
         var table = Table()
         let since = status.since.map { "since \($0)" }
         let why = status.global.level < .routed ? VerdictDescriptions.phrase(status.global, among: status.links) : nil
@@ -27,7 +30,7 @@ enum StatusText {
         return table
     }
 
-    private static func targets(_ status: ReachabilityStatus) -> Table {
+    private func targets(_ status: ReachabilityStatus) -> Table {
         var table = Table(head: ["TARGET", "LEVEL", "PATH"])
         for entry in status.targets {
             table.add(
@@ -44,18 +47,22 @@ enum StatusText {
         return table
     }
 
-    private static func links(_ status: ReachabilityStatus) -> Table {
-        var table = Table(head: ["LINK", "TYPE", "STATE", "ADDRESSES"])
+    private func links(_ status: ReachabilityStatus) -> Table {
+        var table = Table(
+            head: ["LINK", "TYPE", "STATE"] + (self.isVerbose ? ["INDEX", "OPERSTATE"] : []) + ["ADDRESSES"])
         for link in status.links {
             let addresses = link.addresses.map(\.description)
-            table.add(
+            let details: [Table.Cell] = [.init("\(link.index)"), .init(link.operState.rawValue)]
+            let start: [Table.Cell] = [
                 .init(self.name(of: link, among: status.links)), .init(link.kind.rawValue), self.state(of: link),
-                .init(parts: addresses.isEmpty ? ["-"] : addresses))
+            ]
+            table.add(
+                start + (self.isVerbose ? details : []) + [.init(parts: addresses.isEmpty ? ["-"] : addresses)])
         }
         return table
     }
 
-    private static func notes(_ status: ReachabilityStatus) -> [String] {
+    private func notes(_ status: ReachabilityStatus) -> [String] {
         var lines: [String] = []
         if status.global.level == .unknown {
             lines.append("Gates are open while the level is unknown.")
@@ -68,18 +75,19 @@ enum StatusText {
         return lines
     }
 
-    private static func level(_ verdict: Verdict) -> Table.Cell { .init(verdict.level.rawValue, verdict.level.color) }
+    private func level(_ verdict: Verdict) -> Table.Cell { .init(verdict.level.rawValue, verdict.level.color) }
 
-    private static func path(_ verdict: Verdict, _ links: [Link]) -> Table.Cell {
-        .init(parts: verdict.details(among: links))
+    private func path(_ verdict: Verdict, _ links: [Link]) -> Table.Cell {
+        let table = self.isVerbose ? verdict.path?.table.map { "table \($0)" } : nil
+        return .init(parts: verdict.details(among: links) + [table].compactMap(\.self))
     }
 
-    private static func name(of link: Link, among links: [Link]) -> String {
+    private func name(of link: Link, among links: [Link]) -> String {
         guard let master = link.master else { return link.name }
         return "\(link.name) in \(links.first { $0.index == master }?.name ?? String(master))"
     }
 
-    private static func state(of link: Link) -> Table.Cell {
+    private func state(of link: Link) -> Table.Cell {
         // Loopback never provides a path, which is not a fault.
         if link.kind == .loopback { return .init(link.isAdminUp ? "up" : "down", .faint) }
         return .init(link.stateDescription, link.isUsable ? .good : .bad)
@@ -126,17 +134,19 @@ extension Link {
 
 /// The lines of `watch`.
 enum ChangeText {
-    /// The line for an event; nil for events that `watch` does not show.
+    /// The line for an event; nil for events that only `watch -v` shows.
     ///
     /// `links` provides the names of links in reasons.
-    static func line(_ event: Event, among links: [Link], _ style: TextStyle) -> String? {
+    static func line(
+        _ event: Event, among links: [Link], _ style: TextStyle, isVerbose: Bool = false
+    ) -> String? {
         let time = style.paint(self.clock(event.time), .faint)
         switch event.payload {
         case .path(let path): return "\(time)  \(self.text(path, links, style))"
         case .link(let link): return self.text(link).map { "\(time)  \($0)" }
         case .netlink(.overrun): return "\(time)  the kernel dropped messages; resynchronizing"
         case .netlink(.lost(let text)): return "\(time)  lost the connection to the kernel: \(text)"
-        default: return nil
+        default: return isVerbose ? "\(time)  \(event.sentence)" : nil
         }
     }
 

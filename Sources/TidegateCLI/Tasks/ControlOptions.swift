@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
-internal import TidegateCore
+internal import Tidegate
 internal import TidegateDaemon
 internal import TidegateServer
 
@@ -8,16 +8,24 @@ internal import TidegateServer
 struct ControlOptions: ParsableArguments {
     @OptionGroup var socket: SocketOptions
 
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var output: OutputOptions
 
     var client: ControlClient { self.socket.client() }
 
-    /// Prints a response: the daemon's JSON, or lines of text.
+    /// Prints a response: the daemon's JSON, or lines of text; nothing with `-q`.
     func show<Value>(_ reply: ControlReply<Value>, _ lines: (Value, TextStyle) -> [String]) {
         let terminal = Terminal()
-        guard !self.json else { return terminal.print(reply.text) }
+        guard !self.output.json else { return terminal.print(reply.text) }
+        guard !self.output.quiet else { return }
         for line in lines(reply.value, terminal.outputStyle) { terminal.print(line) }
+    }
+
+    /// Prints a task: with `-v` all its details, otherwise its id and `text`.
+    func show(_ reply: ControlReply<TaskDocument>, _ text: (TaskDocument) -> String) {
+        self.show(reply) { task, style in
+            guard self.output.verbose else { return ["\(task.id) \(text(task))"] }
+            return TaskText.details(task, style, at: SystemClock().wall(), isVerbose: true)
+        }
     }
 
     /// Sends requests to the daemon; a failure ends the command.
@@ -84,14 +92,7 @@ struct TaskReferenceOptions: ParsableArguments {
     @Argument(help: .value("task", "Tasks: keys, names, ids or unambiguous beginnings of ids."))
     var tasks: [String]
 
-    @Flag(name: .shortAndLong, help: "Print errors only.")
-    var quiet = false
-
     @OptionGroup var control: ControlOptions
-
-    func validate() throws {
-        if self.quiet, self.control.json { throw ValidationError("--quiet and --json are mutually exclusive") }
-    }
 
     /// Explains how commands treat several tasks.
     static let help = """
@@ -103,8 +104,7 @@ struct TaskReferenceOptions: ParsableArguments {
 
     func send(_ command: ControlCommand) async throws {
         try await self.control.forEach(self.tasks) { id throws(ControlClientError) in
-            let reply = try await self.control.client.command(command, id)
-            if !self.quiet { self.control.show(reply) { task, _ in ["\(task.id) \(TaskText.state(task))"] } }
+            self.control.show(try await self.control.client.command(command, id), TaskText.state)
         }
     }
 }

@@ -31,13 +31,18 @@ enum TaskText {
     private static let nameWidth = 36
 
     /// The table of `tasks list`, oldest first; the line `no tasks` if the list is empty.
-    static func list(_ tasks: [TaskDocument], _ style: TextStyle, at now: WallTime) -> [String] {
+    ///
+    /// With `isVerbose`, ids and URLs are whole, and equal tasks are not grouped.
+    static func list(
+        _ tasks: [TaskDocument], _ style: TextStyle, at now: WallTime, isVerbose: Bool = false
+    ) -> [String] {
         guard !tasks.isEmpty else { return ["no tasks"] }
         var table = Table(head: ["ID", "KEY OR NAME", "AGE", "STATE", "NEXT RUN", "WHOSE", "REASON"])
         let ids = TaskReference.shortIDs(of: tasks.map(\.id))
-        for (task, count) in self.grouped(tasks) {
+        for (task, count) in isVerbose ? tasks.map({ ($0, 1) }) : self.grouped(tasks) {
+            let name = isVerbose ? self.wholeName(task) : self.name(task) + (count > 1 ? " (\(count))" : "")
             table.add(
-                .init(ids[task.id] ?? task.id), .init(self.name(task) + (count > 1 ? " (\(count))" : "")),
+                .init(isVerbose ? task.id : ids[task.id] ?? task.id), .init(name),
                 .init(self.age(since: task.created, at: now) ?? "-"), .init(self.state(task), State(task)?.color),
                 .init(self.nextRun(task, at: now) ?? "-"), .init(self.party(task) ?? "-"),
                 .init(self.reason(task) ?? "-"))
@@ -61,7 +66,10 @@ enum TaskText {
         return rows.reversed()
     }
 
-    static func details(_ task: TaskDocument, _ style: TextStyle, at now: WallTime) -> [String] {
+    /// The table of `tasks show`; `isVerbose` adds how the task is kept and when it started.
+    static func details(
+        _ task: TaskDocument, _ style: TextStyle, at now: WallTime, isVerbose: Bool = false
+    ) -> [String] {
         var table = Table()
         let rows: [(String, String?)] = [
             ("id", task.id), ("name", task.name), ("key", task.key), ("request", "\(task.method) \(task.url)"),
@@ -72,7 +80,11 @@ enum TaskText {
             ("created", task.created), ("ended", task.ended),
             ("status", task.status.map(String.init)), ("explanation", task.explanation),
         ]
-        for (name, value) in rows {
+        let more: [(String, String?)] = [
+            ("kind", task.kind), ("kept", task.durable == true ? "in the journal" : "in memory"),
+            ("started", task.started), ("waits for", task.waitsFor),
+        ]
+        for (name, value) in isVerbose ? rows + more : rows {
             if let value, !value.isEmpty { table.add(.init(name), .init(value.escapingControls)) }
         }
         return table.lines(style)
@@ -126,7 +138,11 @@ enum TaskText {
     }
 
     private static func name(_ task: TaskDocument) -> String {
-        LineWrapper.cut((task.key ?? task.name ?? task.url).escapingControls, to: self.nameWidth)
+        LineWrapper.cut(self.wholeName(task), to: self.nameWidth)
+    }
+
+    private static func wholeName(_ task: TaskDocument) -> String {
+        (task.key ?? task.name ?? task.url).escapingControls
     }
 
     private static func nextRun(_ task: TaskDocument, at now: WallTime) -> String? {

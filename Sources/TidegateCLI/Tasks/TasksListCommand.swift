@@ -8,7 +8,8 @@ struct TasksListCommand: AsyncParsableCommand {
         commandName: "list", abstract: "List unfinished and recently finished tasks, the newest last.",
         discussion: """
             Ids are shortened as far as they stay unambiguous. NEXT RUN is the next attempt, or the next run of a \
-            scheduled task. With --json, one object with all tasks.
+            scheduled task. With --json, one object with all tasks; with -q, \
+            whole ids only; with -v, whole ids and URLs, one row for each task.
 
             Examples:
               tidegate tasks list --state waiting --state failed
@@ -35,7 +36,7 @@ struct TasksListCommand: AsyncParsableCommand {
         var last: [TaskDocument]?
         while true {
             let reply = try await self.reply()
-            if terminal.isOutputTerminal, !self.control.json {
+            if terminal.isOutputTerminal, !self.control.output.json {
                 terminal.print(renderer.render(self.screen(reply, terminal)), terminator: "")
             } else if reply != last {
                 for line in self.lines(reply, terminal.outputStyle) { terminal.print(line) }
@@ -53,11 +54,12 @@ struct TasksListCommand: AsyncParsableCommand {
         let tasks = reply.filter { task in
             self.state.isEmpty || TaskText.State(task).map(self.state.contains) ?? false
         }
-        if self.control.json {
+        if self.control.output.json {
             let object: JSONValue = ["schema": 1, "tasks": .array(tasks.map(\.json))]
             return [object.description]
         }
-        return TaskText.list(tasks, style, at: SystemClock().wall())
+        if self.control.output.quiet { return tasks.map(\.id) }
+        return TaskText.list(tasks, style, at: SystemClock().wall(), isVerbose: self.control.output.verbose)
     }
 
     // A repainted block must fit on the screen, and its lines must not wrap.
@@ -112,8 +114,8 @@ struct TasksShowCommand: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        if self.body, self.control.json { throw ValidationError("--body and --json are mutually exclusive") }
-        if self.format != nil, self.body || self.control.json {
+        try OptionParsing.exclude(("--body", self.body), ("--json", self.control.output.json))
+        if self.format != nil, self.body || self.control.output.json {
             throw ValidationError("--as and \(self.body ? "--body" : "--json") are mutually exclusive")
         }
         if self.showSecrets, self.format == nil { throw ValidationError("--show-secrets requires --as") }
@@ -128,7 +130,8 @@ struct TasksShowCommand: AsyncParsableCommand {
         }
         let reply = try await self.control.connecting(try await self.control.client.task(id))
         guard self.body else {
-            return self.control.show(reply) { TaskText.details($0, $1, at: SystemClock().wall()) }
+            let isVerbose = self.control.output.verbose
+            return self.control.show(reply) { TaskText.details($0, $1, at: SystemClock().wall(), isVerbose: isVerbose) }
         }
         if let file = reply.value.file, reply.value.outcome == TaskOutcome.success.rawValue {
             throw CommandError(
@@ -182,7 +185,7 @@ struct TasksGetCommand: AsyncParsableCommand {
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
-        if self.control.json {
+        if self.control.output.json {
             throw ValidationError("--json does not apply to \"tasks get\", which writes the raw body")
         }
     }
@@ -201,6 +204,7 @@ struct TasksGetCommand: AsyncParsableCommand {
             throw error
         }
         if let error = file.finish() { throw error }
+        if self.control.output.verbose { Terminal().printError("the body of the task \(id) is in \(path)") }
     }
 
     private func print(_ id: String, isNamed: Bool) async throws(CommandError) {

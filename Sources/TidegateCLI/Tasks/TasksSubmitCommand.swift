@@ -9,7 +9,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit", abstract: "Submit requests to the daemon as durable tasks.",
         discussion: """
-            Prints the task ids once the tasks are in the journal; they survive a crash of the daemon. With --key the \
+            Prints the task ids (-q: and nothing else but errors) once the tasks are in the journal; they survive a crash of the daemon. With --key the \
             command is idempotent: a task that already has the key is kept, and standard error says whether it still \
             runs or how it ended. A request that is not idempotent is sent at most once; if a crash leaves open \
             whether it was sent, the task fails, and "tasks wait" ends with 3.
@@ -87,9 +87,6 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     @Flag(help: "Submit the task suspended.")
     var suspended = false
 
-    @Flag(name: .shortAndLong, help: "Print ids and errors only.")
-    var quiet = false
-
     @OptionGroup var control: ControlOptions
 
     /// What to do if a task already has the key.
@@ -104,17 +101,19 @@ struct TasksSubmitCommand: AsyncParsableCommand {
         var newWithoutFile: [String] = []
         for submission in try self.submissions() {
             let reply = try await self.control.connecting(try await self.control.client.submit(submission))
-            self.control.show(reply) { response, _ in [response.id] }
+            if self.control.output.json { Terminal().print(reply.text) } else { Terminal().print(reply.value.id) }
             if reply.value.new {
                 if submission.output == nil { newWithoutFile.append(reply.value.id) }
-            } else if !self.control.json, !self.quiet, let key = submission.key {
+            } else if self.showsNotes, let key = submission.key {
                 await self.describe(reply.value.id, key: key)
             }
         }
-        guard !self.control.json, !self.quiet, let last = newWithoutFile.last else { return }
+        guard self.showsNotes, let last = newWithoutFile.last else { return }
         Terminal().printError(
             "without -o the first 64 KiB of the body are kept: tidegate tasks show \(self.key ?? last) --body")
     }
+
+    private var showsNotes: Bool { !self.control.output.json && !self.control.output.quiet }
 
     // The id alone would look like that of a new task, whose request may differ.
     private func describe(_ id: String, key: String) async {

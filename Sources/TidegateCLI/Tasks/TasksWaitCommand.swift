@@ -24,19 +24,15 @@ struct TasksWaitCommand: AsyncParsableCommand {
     @Option(help: .value("duration", "Maximum time to wait; 0 asks once, inf waits forever."))
     var timeout = "inf"
 
-    @Flag(name: .shortAndLong, help: "Print errors only.")
-    var quiet = false
-
     @OptionGroup var control: ControlOptions
 
     func validate() throws {
         _ = try OptionParsing.duration(self.timeout, of: "--timeout")
-        if self.quiet, self.control.json { throw ValidationError("--quiet and --json are mutually exclusive") }
     }
 
     func run() async throws {
         let limit = try OptionParsing.duration(self.timeout, of: "--timeout").duration
-        let wait = TaskWait(control: self.control, limit: limit, isQuiet: self.quiet)
+        let wait = TaskWait(control: self.control, limit: limit)
         var worst: ExitStatus?
         do {
             try await self.control.forEach(self.tasks) { id throws(ControlClientError) in
@@ -53,7 +49,6 @@ struct TasksWaitCommand: AsyncParsableCommand {
 /// Waits until tasks are over by polling the daemon.
 struct TaskWait {
     let control: ControlOptions
-    let isQuiet: Bool
     private let start = ContinuousClock.now
     private let limit: Duration?
     private let terminal = Terminal()
@@ -63,11 +58,10 @@ struct TaskWait {
     private static let patience = Duration.seconds(30)
 
     /// Waits up to `limit` from now, for all tasks together; nil waits forever.
-    init(control: ControlOptions, limit: Duration?, isQuiet: Bool) {
+    init(control: ControlOptions, limit: Duration?) {
         self.control = control
         self.limit = limit
-        self.isQuiet = isQuiet
-        self.line = RefreshedLine(self.terminal, isShown: !isQuiet && self.terminal.isErrorTerminal)
+        self.line = RefreshedLine(self.terminal, isShown: !control.output.quiet && self.terminal.isErrorTerminal)
     }
 
     /// Waits until a task is over and prints its result; returns the exit status, nil for success.
@@ -103,12 +97,12 @@ struct TaskWait {
             return false
         }
         self.line.clear()
-        if self.control.json {
-            self.terminal.print(reply.text)
-        } else if task.outcome == nil {
+        if task.outcome == nil, !self.control.output.json {
             self.terminal.printError("tidegate: not over yet: \(text)")
-        } else if !self.isQuiet || task.outcome != TaskOutcome.success.rawValue {
+        } else if self.control.output.quiet, task.outcome != TaskOutcome.success.rawValue {
             self.terminal.print(text)
+        } else {
+            self.control.show(reply) { TaskText.summary($0, at: SystemClock().wall()) }
         }
         return true
     }

@@ -6,7 +6,17 @@ internal import TidegateServer
 
 /// The text of `tasks watch`.
 struct WatchText {
+    /// Shows only how tasks end.
+    private let isQuiet: Bool
+    /// Shows every event.
+    private let isVerbose: Bool
+
     private var known: [String: Known] = [:]
+
+    init(isQuiet: Bool = false, isVerbose: Bool = false) {
+        self.isQuiet = isQuiet
+        self.isVerbose = isVerbose
+    }
 
     private struct Known {
         /// The last tenth of the progress that was shown; it counts the request body if `isSent`.
@@ -22,6 +32,7 @@ struct WatchText {
         let decoder = JSONDecoder()
         let data = Data(line.utf8)
         if let snapshot = try? decoder.decode(Snapshot.self, from: data) {
+            guard !self.isQuiet else { return [] }
             let more = (snapshot.total ?? 0) - snapshot.tasks.count
             return TaskText.list(snapshot.tasks, style, at: SystemClock().wall())
                 + (more > 0 ? ["and \(more) more; run tasks list for all of them"] : [])
@@ -36,6 +47,8 @@ struct WatchText {
     }
 
     private mutating func text(of event: TaskLine) -> String? {
+        guard !self.isVerbose else { return event.sentence }
+        guard !self.isQuiet || event.event == "task.completed" else { return nil }
         switch event.event {
         // The retry line already announces the backoff.
         case "task.held" where event.reason == HoldReason.backoff.rawValue: return nil
@@ -97,13 +110,16 @@ struct WatchText {
 struct TasksWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the tasks, then their events.",
-        discussion: "Runs until interrupted or until the daemon exits.")
+        discussion: """
+            Runs until interrupted or until the daemon exits. -q shows only how tasks end; -v shows every event.
+            """)
 
     @OptionGroup var control: ControlOptions
 
     func run() async throws {
-        let (terminal, isJSON) = (Terminal(), self.control.json)
-        let text = Mutex(WatchText())
+        let (terminal, isJSON) = (Terminal(), self.control.output.json)
+        let output = self.control.output
+        let text = Mutex(WatchText(isQuiet: output.quiet, isVerbose: output.verbose))
         try await self.control.connecting(
             try await self.control.client.watch { line in
                 guard !isJSON else { return terminal.print(line) }

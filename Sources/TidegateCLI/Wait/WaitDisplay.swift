@@ -2,16 +2,18 @@ internal import Tidegate
 
 /// Shows on standard error what a wait is waiting for.
 ///
-/// On a terminal, one line is refreshed; otherwise a line is printed whenever a condition fails on another rung.
+/// On a terminal, one line is refreshed; otherwise a line is printed whenever a condition fails on another rung. With
+/// `-v` every text is a line that stays.
 struct WaitDisplay: Sendable {
     private let terminal: Terminal
-    private let isQuiet: Bool
+    private let verbosity: VerbosityOptions
     private let line: RefreshedLine
 
-    init(_ terminal: Terminal, isQuiet: Bool) {
+    init(_ terminal: Terminal, _ verbosity: VerbosityOptions) {
         self.terminal = terminal
-        self.isQuiet = isQuiet
-        self.line = RefreshedLine(terminal, isShown: !isQuiet && terminal.isErrorTerminal)
+        self.verbosity = verbosity
+        self.line = RefreshedLine(
+            terminal, isShown: !verbosity.quiet && !verbosity.verbose && terminal.isErrorTerminal)
     }
 
     /// Shows the conditions, before anything is known about them.
@@ -19,8 +21,11 @@ struct WaitDisplay: Sendable {
 
     /// Shows the current progress of a wait.
     func show(_ progress: WaitProgress, of wait: WaitConfiguration) {
-        self.line.show(WaitText.progress(progress, of: wait))
-        guard !self.isQuiet, !self.terminal.isErrorTerminal, progress.hasNewRung, let unmet = progress.unmet else {
+        let text = WaitText.progress(progress, of: wait)
+        if self.verbosity.verbose { return self.terminal.printError(text.escapingControls) }
+        self.line.show(text)
+        guard !self.verbosity.quiet, !self.terminal.isErrorTerminal, progress.hasNewRung, let unmet = progress.unmet
+        else {
             return
         }
         self.terminal.printError("waiting: \(WaitText.unmet(unmet))")

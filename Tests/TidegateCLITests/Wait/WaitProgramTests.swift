@@ -49,7 +49,7 @@ struct WaitProgramTests {
         #expect(none.status == 2 && none.errors.hasPrefix("tidegate: --cacert: /nowhere/ca.pem cannot be read"))
     }
 
-    @Test("On a terminal one line is refreshed, and gone at the end; -q prints no line")
+    @Test("On a terminal one line is refreshed, and gone at the end; -q prints no line, -v each one")
     func terminal() async throws {
         let office = try Office()
         try office.router.ip("link set p0 down")
@@ -66,6 +66,10 @@ struct WaitProgramTests {
             #expect(output.output.hasSuffix("\r\u{1B}[K\(last)"), "\(output)")
             #expect(output.output.utf8.count { $0 == UInt8(ascii: "\n") } == 1, "\(output)")
         }
+        let verbose = try await typed("wait -v --timeout 2s")
+        let lines = verbose.output.split(separator: "\r\n")
+        #expect(lines.contains("waiting 1 s of 2 s for route: v0 has no carrier"), "\(verbose)")
+        #expect(verbose.output.hasSuffix(last) && !verbose.output.contains("\u{1B}"), "\(verbose)")
         let quiet = try await typed("wait -q --timeout 2s")
         #expect(quiet.status == 75 && quiet.output == last, "\(quiet)")
     }

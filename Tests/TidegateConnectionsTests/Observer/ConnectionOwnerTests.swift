@@ -94,5 +94,7 @@ struct ConnectionOwnerTests {
         #expect(remotes.map(\.programs) == [[]])
         let text = try await Self.run(["--owner"], in: hosts, by: Self.user)
         #expect(text.contains("root") && !text.contains("\(client.id)"), "\(text)")
+        #expect(try await Self.run(["-v"], in: hosts, by: Self.user).contains("OWNER"))
+        #expect(try await Self.run(["-q"], in: hosts, by: Self.user).isEmpty)
     }
 }
