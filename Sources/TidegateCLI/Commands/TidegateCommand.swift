@@ -71,7 +71,8 @@ struct GenerateSystemdCommand: ParsableCommand {
         After=network-pre.target
 
         [Service]
-        Type=exec
+        Type=notify
+        WatchdogSec=30
         ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml --state.dir /var/lib/tidegate
         ExecReload=/bin/kill -HUP $MAINPID
         Restart=on-failure

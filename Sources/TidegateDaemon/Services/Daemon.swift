@@ -91,7 +91,9 @@ package struct Daemon: Sendable {
         try await self.run(
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
-                watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies))
+                watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies,
+                notify: self.settings.notifySocket,
+                start: StartNotice(self.settings.notifySocket, sockets: journal == nil ? 1 : 2)))
     }
 
     // Without the store, conditional tasks request the whole response.
@@ -198,10 +200,26 @@ package struct Daemon: Sendable {
         let watchdog: ShutdownWatchdog
         let notes: AttemptNotes
         let bodies: KeptBodies
+        let notify: NotifySocket?
+        let start: StartNotice
+
+        /// The services that report to the service manager; none without one.
+        var notices: [any Service] {
+            guard let notify else { return [] }
+            return [
+                DaemonService { [bus = self.monitor.bus] in await notify.showStatus(from: bus) },
+                DaemonService { [monitor = self.monitor] in
+                    await cancelWhenGracefulShutdown {
+                        await notify.feedWatchdog { monitor.stalledThreads.isEmpty }
+                    }
+                },
+            ]
+        }
 
         /// Announces that the daemon is stopping, before any service stops.
         func stop() {
             self.watchdog.start()
+            self.notify?.send(.stopping)
             self.monitor.bus.publish(.daemon(.stopping))
             // An attempt that started now would only be cancelled when the session is invalidated.
             self.monitor.session.holdAll()
@@ -238,7 +256,7 @@ package struct Daemon: Sendable {
         if let journal { services.append(DaemonService.atShutdown { journal.close() }) }
         services += [
             DaemonService.atShutdown { await monitor.stop() },
-            DaemonService { try await self.serve(endpoint, probes, logger) },
+            DaemonService { try await self.serve(endpoint, probes, dependencies) },
         ]
         if let configuration = self.configuration.remoteWriteConfiguration(settings: self.settings, logger: logger) {
             let writer = try RemoteWriter(configuration, monitor: monitor, endpoint: endpoint, time: time)
@@ -246,7 +264,7 @@ package struct Daemon: Sendable {
             services.append(DaemonService.atShutdown { await writer.stop() })
         }
         services += [
-            DaemonService { await self.reloadOnHangup(reloader, logger) },
+            DaemonService { await self.reloadOnHangup(reloader, dependencies) },
             DaemonService { await scheduler.runUntilShutdown(self.configuration.tasks, in: monitor.session) },
             DaemonService { await probeScheduler.runUntilShutdown(self.configuration.scheduledProbes, bus, journal) },
         ]
@@ -254,6 +272,7 @@ package struct Daemon: Sendable {
         if let journal {
             services.append(self.controlService(dependencies, journal, scheduler, policies))
         }
+        services += dependencies.notices
         services.append(DaemonService.atShutdown { dependencies.stop() })
         return Self.group(of: services)
     }
@@ -267,8 +286,10 @@ package struct Daemon: Sendable {
     }
 
     // The daemon exits if it cannot listen.
-    private func serve(_ endpoint: Endpoint, _ probes: ProbeRunner, _ logger: Logger) async throws {
+    private func serve(_ endpoint: Endpoint, _ probes: ProbeRunner, _ dependencies: Dependencies) async throws {
+        let logger = dependencies.logger
         try await endpoint.run { addresses in
+            dependencies.start.listens()
             probes.listens(on: Set(addresses.map { UInt16(clamping: $0.port) }))
             for address in addresses { logger.info("listening", metadata: ["address": "\(address)"]) }
             guard let page = addresses.first?.page(isEncrypted: self.web?.access.isEncrypted ?? false) else { return }
@@ -277,14 +298,16 @@ package struct Daemon: Sendable {
     }
 
     // Reloads the configuration file on SIGHUP. Without a file there is no reloader.
-    private func reloadOnHangup(_ reloader: ConfigurationReloader?, _ logger: Logger) async {
+    private func reloadOnHangup(_ reloader: ConfigurationReloader?, _ dependencies: Dependencies) async {
         for await _ in self.hangups.cancelOnGracefulShutdown() {
             guard let reloader else {
-                logger.info("no configuration file to reload")
+                dependencies.logger.info("no configuration file to reload")
                 continue
             }
+            dependencies.notify?.send(.reloading)
             // The log already reports its problems.
             _ = await reloader.reload()
+            dependencies.notify?.send(.ready)
         }
     }
 
@@ -331,7 +354,9 @@ package struct Daemon: Sendable {
                             (monitor.connectionObservation?.statistics ?? ConnectionStatistics()).observation))
             },
             connections: { [connections = monitor.connections] in await connections.report() })
-        return DaemonService { try await server.runUntilShutdown(socket: socket, dependencies.logger) }
+        return DaemonService {
+            try await server.runUntilShutdown(socket: socket, dependencies.logger, dependencies.start)
+        }
     }
 }
 

@@ -27,10 +27,13 @@ extension ControlServer {
     private static let gracePeriod = Duration.seconds(2)
 
     /// Serves the control socket until shutdown; the daemon exits if it cannot listen.
-    func runUntilShutdown(socket: String, _ logger: Logger) async throws {
+    func runUntilShutdown(socket: String, _ logger: Logger, _ start: StartNotice) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await self.run { logger.info("control socket listening", metadata: ["socket": "\(socket)"]) }
+                try await self.run {
+                    logger.info("control socket listening", metadata: ["socket": "\(socket)"])
+                    start.listens()
+                }
             }
             group.addTask {
                 try? await gracefulShutdown()

@@ -22,6 +22,8 @@ package struct DaemonSettings: Sendable {
     /// True if the state directory was set explicitly: then the daemon does not start without it.
     var isStateDirectoryExplicit = false
     var endpoint = EndpointConfiguration()
+    /// Where the service manager that started the process receives notices; nil if none did.
+    var notifySocket = NotifySocket { name in getenv(name).map { String(cString: $0) } }
     /// How probes run; the modules come from the configuration file.
     package var probes = ProbeRunner.Configuration()
 

@@ -81,4 +81,7 @@ package enum ServerLoops {
 
     /// Limits the group to a single thread, which is enough for scrapes; call it before the first server starts.
     package static func useOneThread() { NIOSingletons.groupLoopCountSuggestion = 1 }
+
+    /// Returns once the server's thread has taken a turn.
+    package static func takeTurn() async { try? await self.group.any().submit {}.get() }
 }
