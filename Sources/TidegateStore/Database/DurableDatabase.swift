@@ -5,6 +5,8 @@ internal import Glibc
 enum DurableDatabase {
     /// Opens a file and brings its tables up to date; a new file is readable by its owner only.
     ///
+    /// A file of version N is copied to `FILE.version-N` first. Each version after it is one transaction.
+    ///
     /// `pragmas` run before anything is written. With `checksEveryPage`, damage to any page is found now; without it,
     /// when the damaged page is read. A rejected file is not changed.
     static func open(
@@ -35,14 +37,38 @@ enum DurableDatabase {
 
     private static func prepare(_ queue: DatabaseQueue, _ migrator: DatabaseMigrator, _ pragmas: [String]) throws {
         try queue.writeWithoutTransaction { database in
-            for pragma in pragmas + ["journal_mode = WAL", "synchronous = FULL"] {
+            // SQLite would cache 2,000 KiB of pages for each file, which the kernel caches as well.
+            for pragma in pragmas + ["journal_mode = WAL", "synchronous = FULL", "cache_size = -256"] {
                 try database.execute(sql: "PRAGMA \(pragma)")
             }
+        }
+        let version = try queue.read { try migrator.completedMigrations($0).last }
+        if let version, version != migrator.migrations.last {
+            try self.copy(queue, to: "\(queue.path).version-\(version)")
         }
         try migrator.migrate(queue)
         // If GRDB or SQLite lowered one of these settings, a commit would no longer be durable.
         let used = try queue.writeWithoutTransaction { try SQLitePragmas($0) }
         guard used == .durable else { throw JournalOpenError.unusable(queue.path, "SQLite runs with \(used)") }
+    }
+
+    /// Copies a database to a file that only its owner may read; replaces an earlier copy once the new one is complete.
+    static func copy(_ queue: DatabaseQueue, to path: String) throws {
+        let partial = "\(path).partial"
+        // SQLite would let other users read it.
+        let descriptor = Glibc.open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw JournalOpenError.unusable(partial, SystemError.message(errno)) }
+        close(descriptor)
+        do {
+            let target = try DatabaseQueue(path: partial)
+            defer { try? target.close() }
+            try queue.backup(to: target)
+        } catch {
+            // Every start would leave another one.
+            unlink(partial)
+            throw error
+        }
+        guard rename(partial, path) == 0 else { throw JournalOpenError.unusable(path, SystemError.message(errno)) }
     }
 
     /// Throws unless the file is empty or a database of this program; changes nothing.
@@ -61,7 +87,11 @@ enum DurableDatabase {
             let isEmpty = try Bool.fetchOne(database, sql: "SELECT count(*) = 0 FROM sqlite_schema") ?? true
             let isOurs = try database.tableExists("grdb_migrations")
             guard isEmpty || isOurs else { throw JournalOpenError.foreign(path) }
-            if try migrator.hasBeenSuperseded(database) { throw JournalOpenError.newer(path) }
+            if try migrator.hasBeenSuperseded(database) {
+                let sql = "SELECT identifier FROM grdb_migrations ORDER BY rowid DESC LIMIT 1"
+                throw JournalOpenError.newer(
+                    path, version: try String.fetchOne(database, sql: sql) ?? "", known: migrator.migrations.last ?? "")
+            }
         }
     }
 
@@ -85,8 +115,8 @@ public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible
     case inUse(String, process: Int?)
     /// The file is damaged; contains SQLite's message.
     case damaged(String, String)
-    /// A newer version wrote the file.
-    case newer(String)
+    /// A newer Tidegate wrote the file: the version of its tables, and the latest that this one knows.
+    case newer(String, version: String, known: String)
     /// The file is another program's database.
     case foreign(String)
     /// A user other than this process's own may change the directory or a file in it; contains the problem.
@@ -101,8 +131,9 @@ public enum JournalOpenError: Error, Sendable, Hashable, CustomStringConvertible
             "another daemon\(process.map { " (process \($0))" } ?? "") uses the state directory \(directory)"
         case .damaged(let file, let message):
             "the journal \(file) is damaged (\(message)): it was left unchanged; move it away to start with an empty one"
-        case .newer(let file):
-            "the journal \(file) was written by a newer version of Tidegate: it was left unchanged"
+        case .newer(let file, let version, let known):
+            "the journal \(file) has version \(version), and this Tidegate knows \(known): it was left unchanged; install the "
+                + "newer Tidegate again, or use the copy \(file).version-\(known)"
         case .foreign(let file): "\(file) is another program's database: it was left unchanged; name another directory"
         case .unsafe(let path, let message): "the journal is not safe in \(path): \(message); nothing was changed"
         case .unusable(let path, let message): "the journal cannot be kept in \(path): \(message)"

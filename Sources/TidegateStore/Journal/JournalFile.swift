@@ -38,31 +38,14 @@ struct JournalFile: Sendable {
                 return try isIndexed && TaskRow.unreadable(in: database).isEmpty
             }
             if isWhole { return ([], nil) }
-            let copy = try self.copy(at: now)
+            let copy = "\(self.path).damaged-\(now.microseconds)"
+            try DurableDatabase.copy(queue, to: copy)
             let reasons = try queue.write { database in
                 try database.execute(sql: "REINDEX task")
                 return try TaskRow.setUnreadableAside(in: database)
             }
             return (reasons, copy)
         }
-    }
-
-    private func copy(at now: WallTime) throws -> String {
-        let path = "\(self.path).damaged-\(now.microseconds)"
-        // SQLite would let other users read it.
-        let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw JournalOpenError.unusable(path, SystemError.message(errno)) }
-        close(descriptor)
-        do {
-            let target = try DatabaseQueue(path: path)
-            defer { try? target.close() }
-            try self.queue.backup(to: target)
-        } catch {
-            // Every start would leave another one.
-            unlink(path)
-            throw error
-        }
-        return path
     }
 
     /// Marks unfinished tasks as possibly sent: what was written about them may be lost.

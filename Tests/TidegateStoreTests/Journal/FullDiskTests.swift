@@ -1,6 +1,8 @@
+import Foundation
+import GRDB
 import Glibc
 import Testing
-import TidegateStore
+@testable import TidegateStore
 import TidegateCore
 import TidegateSession
 import TidegateTestKit
@@ -24,10 +26,11 @@ struct FullDiskTests {
             umount2(self.directory.state, Int32(MNT_DETACH))
         }
 
-        func fill() {
+        func fill(leaving room: Int = 0) {
             self.filler = open("\(self.directory.state)/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             let block = [UInt8](repeating: 1, count: 4096)
             while write(self.filler, block, block.count) > 0 {}
+            if room > 0 { ftruncate(self.filler, lseek(self.filler, 0, SEEK_END) - room) }
         }
 
         func empty() { ftruncate(self.filler, 0) }
@@ -80,6 +83,28 @@ struct FullDiskTests {
         disk.empty()
         let entry = try await JournalFixture.peek(disk.directory, made.id)
         #expect(entry?.suspensions == 1)
+    }
+
+    @Test(
+        "A disk that fills during an upgrade leaves the journal of the old version, and nothing else",
+        .enabled(if: mayMount, "needs root"))
+    func fullAtUpgrade() async throws {
+        let disk = try #require(try SmallDisk(), "no tmpfs can be mounted here")
+        let first = try JournalFixture(disk.directory)
+        let made = try await first.session.submit(try TaskRequest(url: "http://127.0.0.1:1/"), isSuspended: true)
+        await first.stop()
+        var migrator = JournalSchema.migrator
+        migrator.registerMigration("later") { try $0.execute(sql: "ALTER TABLE task ADD COLUMN later TEXT") }
+        // Enough to open the journal, and too little for a copy of it.
+        disk.fill(leaving: 40_960)
+        let error = #expect(throws: JournalOpenError.self) {
+            try JournalFile(directory: disk.directory.state, migrator: migrator)
+        }
+        #expect(error?.description == "the journal cannot be kept in \(disk.directory.journalFile): the disk is full")
+        let files = try FileManager.default.contentsOfDirectory(atPath: disk.directory.state)
+        #expect(!files.contains { $0.contains("version") }, "\(files)")
+        disk.empty()
+        #expect(try await JournalFixture.peek(disk.directory, made.id)?.suspensions == 1)
     }
 
     @Test("A new journal on a full disk is refused, naming the cause", .enabled(if: mayMount, "needs root"))

@@ -18,6 +18,8 @@ struct JournalFileTests {
         let file = try JournalFile(directory: directory.state)
         #expect(try file.queue.read { try SQLitePragmas($0) } == SQLitePragmas(journalMode: "wal", synchronous: 2))
         #expect(try file.queue.write { try SQLitePragmas($0) } == .durable)
+        // In KiB (https://www.sqlite.org/pragma.html#pragma_cache_size).
+        #expect(try file.queue.write { try Int.fetchOne($0, sql: "PRAGMA cache_size") } == -256)
         let mode = try FileManager.default.attributesOfItem(atPath: directory.journalFile)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         lock.release()
@@ -85,7 +87,9 @@ struct JournalFileTests {
         let queue = try DatabaseQueue(path: directory.journalFile)
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
         try queue.close()
-        #expect(throws: JournalOpenError.newer(directory.journalFile)) { try Journal(directory.state) }
+        #expect(throws: JournalOpenError.newer(directory.journalFile, version: "99", known: "6")) {
+            try Journal(directory.state)
+        }
     }
 
     /// Kinds of damage to a journal whose log holds the latest transactions.

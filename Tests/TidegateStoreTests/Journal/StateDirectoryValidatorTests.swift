@@ -260,8 +260,18 @@ struct StateDirectoryValidatorTests {
         let ids = try await file.queue.read { try String.fetchAll($0, sql: "SELECT id FROM task WHERE later IS NULL") }
         #expect(ids == [made.id.description])
         try file.queue.close()
-        // The older version refuses it now.
+        // The older version refuses it now, and goes on with the copy from before.
+        let name = directory.journalFile
         #expect(
-            Self.openError(of: directory).contains("was written by a newer version of Tidegate: it was left unchanged"))
+            Self.openError(of: directory)
+                == "the journal \(name) has version later, and this Tidegate knows 6: it was left unchanged; install the "
+                + "newer Tidegate again, or use the copy \(name).version-6")
+        let mode = try FileManager.default.attributesOfItem(atPath: "\(name).version-6")[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: name + suffix) }
+        try FileManager.default.moveItem(atPath: "\(name).version-6", toPath: name)
+        let old = try JournalFile(directory: directory.state)
+        #expect(try old.countUnfinished() == 1)
+        try old.queue.close()
     }
 }
