@@ -144,10 +144,18 @@ import TidegateTestKit
         try "transfers: {max_connections: 3}\n".write(toFile: file, atomically: true, encoding: .utf8)
         let good = try await self.run("serve", "--config.file", file, "--config.check")
         #expect(good.status == 0 && good.output == "\(file): ok\n")
+        let object = try await self.run("serve", "--config.file", file, "--config.check", "--json")
+        #expect(object.status == 0 && object.output == "{\"schema\":1,\"ok\":true,\"problems\":[]}\n", "\(object)")
         try "transfers: {max_connectoins: 3}\n".write(toFile: file, atomically: true, encoding: .utf8)
         let bad = try await self.run("serve", "--config.file", file, "--config.check")
         #expect(bad.status == 2 && bad.output.isEmpty)
         #expect(bad.errors.contains("\(file):1: transfers.max_connectoins: unknown key (did you mean"))
+        let json = try await self.run("serve", "--config.file", file, "--config.check", "--json")
+        #expect(json.status == 2 && json.errors.isEmpty, "\(json)")
+        #expect(
+            json.output.hasPrefix("{\"schema\":1,\"ok\":false,\"problems\":[{\"file\":\"\(file)\",\"line\":1,"),
+            "\(json)")
+        #expect(json.output.contains("\"key\":\"transfers.max_connectoins\",\"message\":\"unknown key"), "\(json)")
     }
 
     @Test("serve runs without a file, ends on SIGTERM, and names a port in use")

@@ -20,6 +20,8 @@ enum ConfigurationReference {
         file; `tidegate serve --config.check --config.file FILE` reports mistakes by line and key.
 
         - A file needs only the keys that differ from their defaults. `null` leaves a default.
+        - A directory instead of a file: its `*.yml` files are one configuration, in the order of their names. Lists are
+          appended. A value that two files set is an error, and so is a name that two entries have.
         - `[]` marks an entry of a list.
         - Durations are written as `500ms`, `10s`, `1m30s`, `2h` or `7d`, and `inf` where there may be no limit.
         - Sizes are written as `500MiB` or as a number of bytes.

@@ -292,9 +292,7 @@ import Tidegate
 
     @Test("A file that cannot be read is named with the reason")
     func unreadableFiles() {
-        for (file, reason) in [("/nowhere/t.yml", "No such file or directory"), ("/", "Is a directory")] {
-            let expected = ConfigurationError(file: file, "cannot be read: \(reason)")
-            #expect(throws: expected) { try Configuration.load(file: file) }
-        }
+        let expected = ConfigurationError(file: "/nowhere/t.yml", "cannot be read: No such file or directory")
+        #expect(throws: expected) { try Configuration.load(file: "/nowhere/t.yml") }
     }
 }

@@ -20,11 +20,16 @@ struct ServeCommand: AsyncParsableCommand {
             2 for usage and configuration errors.
             """)
 
-    @Option(name: .customLong("config.file"), help: .value("file", "Configuration file (YAML)."))
+    @Option(
+        name: .customLong("config.file"),
+        help: .value("file", "Configuration file (YAML), or a directory whose *.yml files are one configuration."))
     var configurationFile: String?
 
     @Flag(name: .customLong("config.check"), help: "Check the configuration files and exit.")
     var checksOnly = false
+
+    @Flag(help: "With --config.check: print one JSON object with every problem.")
+    var json = false
 
     @Option(
         name: .customLong("web.listen-address"),
@@ -90,20 +95,35 @@ struct ServeCommand: AsyncParsableCommand {
         if self.checksOnly, self.files.isEmpty {
             throw ValidationError("--config.check requires --config.file or --web.config.file")
         }
+        if self.json, !self.checksOnly { throw ValidationError("--json requires --config.check") }
+        try OptionParsing.exclude(("--json", self.json), ("--quiet", self.verbosity.quiet))
     }
 
     func run() async throws {
         DescriptorLimit.raise()
         do {
             let daemon = try await Daemon(try self.settings())
-            if self.checksOnly {
-                for file in self.files where !self.verbosity.quiet { Terminal().print("\(file): ok") }
-            } else {
-                try await daemon.run()
-            }
+            guard self.checksOnly else { return try await daemon.run() }
+            if self.json { return self.report([]) }
+            for file in self.files where !self.verbosity.quiet { Terminal().print("\(file): ok") }
         } catch let error as DaemonError {
+            if self.json, case .configuration(let error) = error {
+                self.report(error.problems)
+                throw CommandError(.usage)
+            }
             throw CommandError(error)
         }
+    }
+
+    private func report(_ problems: [ConfigurationError.Problem]) {
+        let list = problems.map { problem -> JSONValue in
+            [
+                "file": .string(problem.file), "line": .optional(problem.line),
+                "key": .optional(problem.key), "message": .string(problem.message),
+            ]
+        }
+        let object: JSONValue = ["schema": 1, "ok": .bool(problems.isEmpty), "problems": .array(list)]
+        Terminal().print(object.description)
     }
 
     private var files: [String] { [self.configurationFile, self.webConfigurationFile].compactMap(\.self) }

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import HTTPTypes
 internal import Synchronization
 package import Tidegate
@@ -130,19 +131,42 @@ package struct Configuration: Sendable, Hashable {
 }
 
 extension Configuration {
-    /// Reads the configuration from a file.
+    /// Reads the configuration from a file, or from the files of a directory that end in `.yml`, in the order of their
+    /// names.
     ///
-    /// - Throws: ``ConfigurationError`` with the file and, for every problem, the line and the key.
+    /// The files of a directory are one configuration: their lists are appended, and a value may be set only once.
+    ///
+    /// - Throws: ``ConfigurationError`` with, for every problem, the file, the line and the key.
     package static func load(file: String) throws(ConfigurationError) -> Configuration {
-        let text = try Result { try TextFile.read(file, atMost: 1 << 20) }
-            .mapError { ConfigurationError(file: file, "\($0)") }.get()
-        return try Configuration.parse(text, file: file)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: file))?.sorted()
+        let files = names?.filter { $0.hasSuffix(".yml") && !$0.hasPrefix(".") }.map { "\(file)/\($0)" } ?? [file]
+        guard !files.isEmpty else { throw ConfigurationError(file: file, "has no file that ends in .yml") }
+        var problems = ProblemList()
+        var root: ConfigurationNode?
+        for file in files {
+            let text = try Result { try TextFile.read(file, atMost: 1 << 20) }
+                .mapError { ConfigurationError(file: file, "\($0)") }.get()
+            guard let node = try YAMLFile.parse(text, file: file) else { continue }
+            if root == nil {
+                root = node
+            } else {
+                root?.merge(node) { problems.add("is set in \($1.file):\($1.line) as well", at: $0) }
+            }
+        }
+        guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
+        return try root.map { root throws(ConfigurationError) in try Configuration(root, name: file) }
+            ?? Configuration()
     }
 
     /// Reads the configuration from the text of a file; `file` is its name in messages.
     package static func parse(_ text: String, file: String) throws(ConfigurationError) -> Configuration {
         guard let root = try YAMLFile.parse(text, file: file) else { return Configuration() }
-        var problems = ProblemList(file: file)
+        return try Configuration(root, name: file)
+    }
+
+    // `name` stands for the whole configuration in messages.
+    private init(_ root: ConfigurationNode, name file: String) throws(ConfigurationError) {
+        var problems = ProblemList()
         var configuration = Configuration()
         problems.read(ConfigurationSchema.root, from: root, into: &configuration)
         problems.refuseOnlineWithoutChecks(configuration, root)
@@ -151,7 +175,7 @@ extension Configuration {
         // Finds values that conflict. Checked here rather than in Daemon, so that a reload finds them too.
         _ = try Result { () throws(TextError) in try configuration.monitorConfiguration(version: "") }
             .mapError { ConfigurationError(file: file, $0.description) }.get()
-        return configuration
+        self = configuration
     }
 
     /// The files with passwords, tokens or header fields that requests need.

@@ -2,15 +2,14 @@ internal import TidegateCore
 
 /// Collects the problems of a file while its nodes are read.
 struct ProblemList {
-    let file: String
     private(set) var entries: [ConfigurationError.Problem] = []
 
     mutating func add(_ message: String, at node: ConfigurationNode) {
-        self.add(message, line: node.line, key: node.path)
+        self.add(message, file: node.file, line: node.line, key: node.path)
     }
 
-    mutating func add(_ message: String, line: Int, key: String) {
-        self.entries.append(.init(file: self.file, line: line, key: key.isEmpty ? nil : key, message: message))
+    mutating func add(_ message: String, file: String, line: Int, key: String) {
+        self.entries.append(.init(file: file, line: line, key: key.isEmpty ? nil : key, message: message))
     }
 
     /// The result of `body`; nil if it throws, in which case a problem is added.
@@ -52,7 +51,7 @@ struct ProblemList {
                 let hint = nearest.map { " (did you mean \"\($0)\"?)" } ?? ""
                 // A line of some other file must not be quoted.
                 let key = entry.key.isWord(with: "_-.") ? node.path(of: entry.key) : node.path
-                self.add("unknown key\(hint)", line: entry.line, key: key)
+                self.add("unknown key\(hint)", file: entry.value.file, line: entry.line, key: key)
             }
             self.requireAll(fields, of: node, given: entries.map(\.key))
             for field in fields {
@@ -107,7 +106,7 @@ struct SectionCheck {
     }
 }
 
-/// The problems of a configuration file, in the order of its lines.
+/// The problems of configuration files, in the order of their names and lines.
 package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// One problem.
     package struct Problem: Sendable, Hashable, CustomStringConvertible {
@@ -131,7 +130,7 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
     package let problems: [Problem]
 
     init(_ problems: [Problem]) {
-        self.problems = problems.sorted { ($0.line ?? 0) < ($1.line ?? 0) }
+        self.problems = problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) }
     }
 
     /// The problems of several files; nil if there are none.

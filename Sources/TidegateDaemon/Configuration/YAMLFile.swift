@@ -16,24 +16,27 @@ enum YAMLFile {
         } catch {
             throw ConfigurationError(file: file, "invalid YAML: \(error)")
         }
-        return root.map { self.convert($0, path: "") }
+        return root.map { self.convert($0, path: "", file: file) }
     }
 
     // More than any configuration needs; each level of nested aliases multiplies the number of values.
     private static let maxNodes = 100_000
 
-    private static func convert(_ node: Node, path: String) -> ConfigurationNode {
-        ConfigurationNode(content: self.content(of: node, path: path), line: node.mark?.line ?? 1, path: path)
+    private static func convert(_ node: Node, path: String, file: String) -> ConfigurationNode {
+        ConfigurationNode(
+            content: self.content(of: node, path: path, file: file), file: file, line: node.mark?.line ?? 1, path: path)
     }
 
-    private static func content(of node: Node, path: String) -> ConfigurationNode.Content {
+    private static func content(of node: Node, path: String, file: String) -> ConfigurationNode.Content {
         switch node {
         case .scalar(let scalar):
             let isPlain = scalar.style == .plain || scalar.style == .any
             return isPlain && ["", "~", "null"].contains(scalar.string) ? .null : .scalar(scalar.string)
         case .sequence(let sequence):
             return .list(
-                sequence.enumerated().map { position, element in self.convert(element, path: "\(path)[\(position)]") })
+                sequence.enumerated().map { position, element in
+                    self.convert(element, path: "\(path)[\(position)]", file: file)
+                })
         case .mapping(let mapping):
             return .section(
                 mapping.map { key, value in
@@ -41,7 +44,7 @@ enum YAMLFile {
                     let inner = path.isEmpty ? name : "\(path).\(name)"
                     return .init(
                         key: name, line: key.mark?.line ?? value.mark?.line ?? 1,
-                        value: self.convert(value, path: inner))
+                        value: self.convert(value, path: inner, file: file))
                 })
         case .alias: return .null
         }
@@ -78,10 +81,12 @@ struct ConfigurationNode: Sendable {
     struct Entry: Sendable {
         let key: String
         let line: Int
-        let value: ConfigurationNode
+        var value: ConfigurationNode
     }
 
-    let content: Content
+    var content: Content
+    /// The file's name.
+    let file: String
     /// The line, from 1.
     let line: Int
     /// The key with its sections: `tasks[0].every`; empty for the whole file.
@@ -110,6 +115,26 @@ struct ConfigurationNode: Sendable {
     /// The elements of a list; empty if this is not a list.
     var elements: [ConfigurationNode] {
         if case .list(let nodes) = self.content { nodes } else { [] }
+    }
+
+    /// Adds another file's node for the same key: lists are appended, sections merged; `conflict` is called with a value
+    /// that this one has as well.
+    mutating func merge(_ other: ConfigurationNode, conflict: (ConfigurationNode, _ first: ConfigurationNode) -> Void) {
+        switch (self.content, other.content) {
+        case (_, .null): break
+        case (.null, _): self = other
+        case (.list(let own), .list(let more)): self.content = .list(own + more)
+        case (.section(var entries), .section(let more)):
+            for entry in more {
+                guard let position = entries.firstIndex(where: { $0.key == entry.key }) else {
+                    entries.append(entry)
+                    continue
+                }
+                entries[position].value.merge(entry.value, conflict: conflict)
+            }
+            self.content = .section(entries)
+        default: conflict(other, self)
+        }
     }
 
     /// False for `null` and for an absent value.

@@ -183,7 +183,7 @@ enum HTTPClientSchema {
             guard !isReserved(name.canonicalName) else {
                 throw TextError("the field \(entry.key) cannot be set with \(key)")
             }
-            var (secrets, problems) = ([Secret](), ProblemList(file: ""))
+            var (secrets, problems) = ([Secret](), ProblemList())
             problems.read(Self.headerKeys, from: entry.value, into: &secrets)
             if let problem = problems.entries.first { throw TextError(problem.message) }
             for case .text(let text) in secrets { try Self.check(text, of: entry.key) }

@@ -63,7 +63,7 @@ extension ValueParser<HeaderCondition> {
     ]
 
     static let headerCondition = ValueParser { node throws(TextError) in
-        var (keys, problems) = (Keys(), ProblemList(file: ""))
+        var (keys, problems) = (Keys(), ProblemList())
         problems.read(Self.fields, from: node, into: &keys)
         if let problem = problems.entries.first {
             throw TextError("\(problem.key.map { $0.dropFirst(node.path.count + 1) + ": " } ?? "")\(problem.message)")

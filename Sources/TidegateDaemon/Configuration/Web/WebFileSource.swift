@@ -149,7 +149,7 @@ struct WebFile: Sendable {
         let text = try Result { try files.text(of: path) }
             .mapError { ConfigurationError(file: path, "\($0)") }.get()
         let root = try YAMLFile.parse(text, file: path)
-        var problems = ProblemList(file: path)
+        var problems = ProblemList()
         if let root { problems.read(WebSchema.root, from: root, into: &configuration) }
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
         var policy = configuration.policy
