@@ -283,7 +283,7 @@ let package = Package(
             dependencies: [
                 "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
                 "TidegateMetrics", "TidegateCore", "TidegateTestKit", "CSnappy", httpTypes, sqlite,
-            ], swiftSettings: base),
+            ], exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateTests",
             dependencies: [

@@ -247,6 +247,41 @@ struct StateDirectoryValidatorTests {
         return places
     }
 
+    /// The file is the dump of a journal that the sidecar of commit 871d583c wrote (sqlite3's `.dump`).
+    @Test("A journal of version 4 keeps its tasks, how they ended and the page's history, and a copy is left")
+    func version4() async throws {
+        let directory = try TestDirectory()
+        mkdir(directory.state, 0o700)
+        let golden = URL(filePath: #filePath).appending(path: "../../Golden/journal-version-4.sql").standardized
+        let dump = try String(contentsOf: golden, encoding: .utf8)
+        let old = try DatabaseQueue(path: directory.journalFile)
+        chmod(directory.journalFile, 0o600)
+        try await old.writeWithoutTransaction { try $0.execute(sql: dump) }
+        try old.close()
+        // As long as this test may exist.
+        var retention = Journal.Retention(completed: .seconds(1 << 31))
+        retention.pathEvents = .seconds(1 << 31)
+        let fixture = try JournalFixture(directory, retention: retention)
+        #expect(fixture.journal.openTasks == 2)
+        #expect(fixture.journal.history(newest: 100).count == 7)
+        func task(_ id: String) async throws -> JournaledTask {
+            let id = try #require(TaskID(id))
+            return try #require(try await fixture.entry(id))
+        }
+        let fetched = try await task("01a21ee7-096f-7067-8dbe-a9f930cbf708")
+        #expect(fetched.description.key == "fetched" && fetched.end?.outcome == .success && fetched.end?.status == 200)
+        let missing = try await task("01a21ee7-186b-7a34-8854-09f7ff698dc0")
+        #expect(missing.end?.failure == .httpStatus && missing.end?.status == 404 && missing.end?.party == .mine)
+        let waiting = try await task("01a21ee7-33e3-7c04-8130-fb1bd2edad73")
+        #expect(waiting.description.key == "waiting" && waiting.end == nil && waiting.suspensions == 1)
+        let next = try await task("01a21ee7-43f7-7e2b-b805-a20102243d7b")
+        #expect(next.predecessor == waiting.id && next.end == nil)
+        await fixture.stop()
+        let copy = try DatabaseQueue(path: "\(directory.journalFile).version-4")
+        #expect(try await copy.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM task") } == 4)
+        try copy.close()
+    }
+
     @Test("A journal of an older version is migrated, and its tasks are kept")
     func older() async throws {
         let directory = try TestDirectory()
