@@ -11,6 +11,15 @@ let base: [SwiftSetting] = [
 // Targets without C: no unsafe expression goes unmarked.
 let safe: [SwiftSetting] = base + [.strictMemorySafety()]
 
+// The linker of a release: it folds equal functions, and exports no symbol of a program that nothing is loaded into.
+let releaseLinker: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-use-ld=lld"]
+            + [
+                "--icf=safe", "--exclude-libs=ALL", "--no-export-dynamic", "--build-id=sha1", "-z", "now",
+            ].flatMap { ["-Xlinker", $0] }, .when(configuration: .release))
+]
+
 // The commit in 12 hexadecimal digits, `-dirty` behind it if files differ; `make` sets it. SwiftPM's own knowledge of the
 // commit (Context.gitInformation) is as old as its cache of this file.
 let revision = Context.environment["TIDEGATE_REVISION"] ?? ""
@@ -167,7 +176,7 @@ let package = Package(
             dependencies: [
                 "TidegateCore", "Tidegate", "TidegateDaemon", "TidegateMetrics", "TidegateProbes", "TidegateServer",
                 argumentParser, httpTypes,
-            ], swiftSettings: base),
+            ], swiftSettings: base, linkerSettings: releaseLinker),
 
         // Doubles for the tests of apps.
         .target(name: "TidegateTesting", dependencies: ["TidegateCore"], swiftSettings: safe),
