@@ -27,6 +27,7 @@ import TidegateTestKit
     func systemdUnit() async throws {
         let unit = try await self.run("generate", "systemd")
         #expect(unit.status == 0 && unit.output.contains("\nExecStart=/usr/local/bin/tidegate serve "))
+        #expect(unit.output.contains("\nEnvironmentFile=-/etc/default/tidegate\nExecStart="))
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

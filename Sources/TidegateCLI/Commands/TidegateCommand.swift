@@ -73,7 +73,9 @@ struct GenerateSystemdCommand: ParsableCommand {
         [Service]
         Type=notify
         WatchdogSec=30
-        ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml --state.dir /var/lib/tidegate
+        Environment=ARGS=
+        EnvironmentFile=-/etc/default/tidegate
+        ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml --state.dir /var/lib/tidegate $ARGS
         ExecReload=/bin/kill -HUP $MAINPID
         Restart=on-failure
         TimeoutStopSec=15
