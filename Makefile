@@ -9,24 +9,25 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # What install copies.
 BUILT ?= .build/release/tidegate
-BIN = $(DESTDIR)$(PREFIX)/bin
-SHARE = $(DESTDIR)$(PREFIX)/share
-COMPLETIONS = bash:bash-completion/completions/tidegate zsh:zsh/site-functions/_tidegate fish:fish/vendor_completions.d/tidegate.fish
+# Where packages go.
+PACKAGES ?= .build/packages
+STAGE = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' packaging/stage
 # With more tests at a time each takes longer, and none ends earlier: most of them wait for a process or a processor.
 TESTS_AT_A_TIME ?= 6
 # The tests run with every check for overlapping access; in a release that check alone is a fifteenth of a small request.
 RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath -Xswiftc -enforce-exclusivity=unchecked
 
-BUILD_PACKAGES := libcrypt-dev libcurl4-openssl-dev libidn2-dev libldns-dev libnl-3-dev libnl-route-3-dev libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config zlib1g-dev
-TEST_PACKAGES := chromium chromium-driver curl dnsmasq-base fish iproute2 make nftables nginx-light openssl prometheus \
-  prometheus-alertmanager prometheus-blackbox-exporter python3 python3-prometheus-client systemd zsh
+BUILD_PACKAGES := binutils dpkg-dev libcrypt-dev libcurl4-openssl-dev libidn2-dev libldns-dev libnl-3-dev libnl-route-3-dev \
+  libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config python3 zlib1g-dev
+TEST_PACKAGES := chromium chromium-driver curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
+  openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-prometheus-client systemd zsh
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
 
 # The commit that metrics name (tidegate_build_info); a build that git knows nothing of says "unknown".
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall test outages client lint format bench setup setup-test setup-bench check-swift
+.PHONY: run build install uninstall deb test-deb release test outages client lint format bench setup setup-test setup-bench check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
@@ -34,18 +35,24 @@ run: build ## build a release and start the monitor with the built-in defaults
 build: setup ## build a release; the Swift runtime is inside, so the binary runs where no Swift is
 	$(SWIFT) build $(RELEASE) --product tidegate
 
-install: ## install tidegate and its completions for bash, zsh and fish below PREFIX (/usr/local) and DESTDIR
+install: ## install tidegate, its unit, manual, completions and dashboards below PREFIX (/usr/local) and DESTDIR
 	@# Built before, as a user: root may not have a Swift toolchain.
 	[ -x $(BUILT) ] || $(MAKE) build
-	install -D -m 755 $(BUILT) $(BIN)/tidegate
-	@for entry in $(COMPLETIONS); do \
-	  file=$(SHARE)/$${entry#*:}; mkdir -p "$${file%/*}" && \
-	    $(BUILT) --generate-completion-script "$${entry%%:*}" > "$$file" && chmod 644 "$$file" && \
-	    echo "$$file" || exit 1; \
-	done
+	$(STAGE) install $(BUILT)
 
 uninstall: ## remove what install has put there
-	rm -f $(BIN)/tidegate $(foreach entry,$(COMPLETIONS),$(SHARE)/$(lastword $(subst :, ,$(entry))))
+	$(STAGE) remove
+
+deb: build ## build the Debian package and the package of its debug symbols: .build/packages
+	SWIFT='$(SWIFT)' packaging/deb $(BUILT) $(PACKAGES)
+
+test-deb: setup-test deb ## install, upgrade, remove and purge the package in a root of this release
+	@# Root may have another PATH, and git refuses it the files of others.
+	$(SUDO) env SWIFT="$$(command -v $(SWIFT))" SOURCE_DATE_EPOCH="$$(packaging/epoch)" packaging/test $(BUILT) $(PACKAGES)
+
+release: build ## write packages, archive, bill of materials, notes and checksums of the tagged commit: .build/packages
+	packaging/check-release $(BUILT)
+	SWIFT='$(SWIFT)' packaging/release $(BUILT) $(PACKAGES)
 
 test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, peers
 	$(MAKE) lint

@@ -119,7 +119,7 @@ import Testing
     func topLevel() throws {
         let expected: Set = [
             "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Sources", "Tests",
-            "dashboards", "docs", ".ci", ".swift-format", ".editorconfig", ".gitignore",
+            "dashboards", "docs", "packaging", ".ci", ".swift-format", ".editorconfig", ".gitignore",
         ]
         let ignored: Set = [".git", ".build", "Package.resolved", ".swiftpm"]
         #expect(Set(try self.tree.topLevel()).subtracting(ignored) == expected)

@@ -94,7 +94,7 @@ import Testing
         for folder in ["Sources", "docs"] {
             texts += try self.tree.files(below: folder, ending: ".md").map { ($0.path, $0.text) }
         }
-        for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "dashboards/README.md"] {
+        for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "dashboards/README.md", "packaging/README.md"] {
             texts.append((path, try self.tree.read(path)))
         }
         for (path, text) in texts {

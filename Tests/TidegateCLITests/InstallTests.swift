@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import TidegateTestKit
 
-/// `make install` into a folder, and the completions that it installs, in the shells themselves.
+/// `make install` into a folder, and the manual and completions that it installs, in the programs that read them.
 @Suite(.serialized) struct InstallTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
@@ -11,9 +11,14 @@ import TidegateTestKit
     private var share: String { "\(self.folder.path)/opt/x/share" }
 
     private static let files = [
-        "bin/tidegate", "share/bash-completion/completions/tidegate", "share/fish/vendor_completions.d/tidegate.fish",
-        "share/zsh/site-functions/_tidegate",
+        "bin/tidegate", "lib/systemd/system/tidegate.service", "share/bash-completion/completions/tidegate",
+        "share/fish/vendor_completions.d/tidegate.fish", "share/tidegate/dashboards/connections.json",
+        "share/tidegate/dashboards/internals.json", "share/tidegate/dashboards/overview.json",
+        "share/tidegate/dashboards/probes.json", "share/tidegate/dashboards/reachability.json",
+        "share/tidegate/dashboards/requests.json", "share/tidegate/prometheus/alerts.yml",
+        "share/tidegate/prometheus/rules.yml", "share/zsh/site-functions/_tidegate",
     ]
+    private static let manual = "share/man/man1/"
 
     private func make(_ target: String) async throws -> Program.Output {
         try await Program.run([
@@ -38,10 +43,10 @@ import TidegateTestKit
         try await body()
     }
 
-    @Test("make install puts the program and three completions below the prefix, and uninstall removes them")
+    @Test("make install puts program, unit, completions and dashboards below the prefix, and uninstall removes them")
     func install() async throws {
         try await self.withInstalled {
-            #expect(self.installed == Self.files)
+            #expect(self.installed.filter { !$0.hasPrefix(Self.manual) } == Self.files)
             let program = "\(self.folder.path)/opt/x/bin/tidegate"
             #expect(try await Program.expect([program, "--version"]).hasPrefix("tidegate "))
             for file in Self.files {
@@ -49,8 +54,34 @@ import TidegateTestKit
                 let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
                 #expect(mode == (file.hasPrefix("bin/") ? 0o755 : 0o644), "\(file)")
             }
+            let unit = try String(contentsOfFile: "\(self.folder.path)/opt/x/\(Self.files[1])", encoding: .utf8)
+            #expect(unit.contains("\nExecStart=/opt/x/bin/tidegate serve "))
+            let sections = try await Program.expect(["readelf", "--sections", "--wide", program])
+            #expect(sections.contains(" .text ") && !sections.contains(" .symtab ") && !sections.contains(" .debug_"))
             #expect(try await self.make("uninstall").status == 0)
             #expect(self.installed == [])
+        }
+    }
+
+    @Test("Every command has a page in the manual, which man accepts and shows with options and exit status")
+    func manual() async throws {
+        try await self.withInstalled {
+            let reference = try String(contentsOfFile: "\(Self.root)/docs/cli.md", encoding: .utf8)
+            let commands = reference.matches(of: /\n## (tidegate.*)\n/).map { $0.1.replacing(" ", with: "-") }
+            let pages = self.installed.filter { $0.hasPrefix(Self.manual) }
+            #expect(pages == Set(commands + ["tidegate"]).map { "\(Self.manual)\($0).1.gz" }.sorted())
+            for page in pages {
+                let path = "\(self.folder.path)/opt/x/\(page)"
+                let shown = try await Program.run(["env", "LC_ALL=C.UTF-8", "man", "--warnings", "--local-file", path])
+                #expect(shown.status == 0 && shown.errors.isEmpty, "\(page): \(shown.errors)")
+                #expect(shown.output.contains("NAME\n"), "\(page)")
+            }
+            let wait = try await Program.expect([
+                "env", "MANWIDTH=80", "man", "--local-file", "\(self.share)/man/man1/tidegate-wait.1.gz",
+            ])
+            for text in ["\nEXIT STATUS\n", "--timeout duration\n", "tidegate-wait - Wait until"] {
+                #expect(wait.contains(text), "\(text)")
+            }
         }
     }
 
