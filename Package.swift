@@ -189,7 +189,7 @@ let package = Package(
                 nioPosix,
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Tests/TidegateTestKit", swiftSettings: base),
+            path: "Tests/TidegateTestKit", exclude: ["HAR"], swiftSettings: base),
         .testTarget(
             name: "TidegateCoreTests", dependencies: ["TidegateCore", "TidegateTestKit", httpTypes],
             exclude: ["Golden"], swiftSettings: base),

@@ -23,19 +23,24 @@ struct BlackboxComparison {
 
     private let bench: EndToEndFixture
     private let ports: (older: Int, newer: Int)
+    // What runs the requests to both programs, in a namespace.
+    private let prefix: [String]
 
     /// Starts both programs with a file of modules, and with further variables of the environment.
-    init(_ modules: String, environment: [String: String] = [:]) async throws {
+    ///
+    /// `place` is the prefix of a command that runs them, and the requests to them, in a namespace.
+    init(_ modules: String, environment: [String: String] = [:], place: [String] = []) async throws {
         self.bench = try EndToEndFixture()
         self.ports = (try FreePort.find(), try FreePort.find())
-        let prefix = ["env"] + environment.map { "\($0)=\($1)" }
+        self.prefix = place
+        let prefix = place + ["env"] + environment.map { "\($0)=\($1)" }
         _ = try await self.bench.startDaemon(modules, port: self.ports.newer, prefix: prefix)
         _ = try self.bench.start(
             prefix + [
                 BlackboxExporter.path, "--config.file=\(self.bench.path("tidegate.yml"))",
                 "--web.listen-address=127.0.0.1:\(self.ports.older)",
             ])
-        try await Program.answers("http://127.0.0.1:\(self.ports.older)/-/healthy")
+        try await Program.answers("http://127.0.0.1:\(self.ports.older)/-/healthy", prefix: place)
     }
 
     /// Gives both programs another file, which they do not read by themselves.
@@ -53,8 +58,8 @@ struct BlackboxComparison {
         _ module: String, _ target: String, exceptValuesOf own: [String] = [], without missing: [String] = [],
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [String: String] {
-        let expected = try await Self.samples(module, target, port: self.ports.older)
-        let found = try await Self.samples(module, target, port: self.ports.newer)
+        let expected = try await self.samples(module, target, port: self.ports.older)
+        let found = try await self.samples(module, target, port: self.ports.newer)
         #expect(!expected.isEmpty, sourceLocation: location)
         for (series, value) in expected {
             if missing.contains(series) {
@@ -70,13 +75,21 @@ struct BlackboxComparison {
         return found
     }
 
+    /// The series that measure time, in seconds; nil if a program has none.
+    func times(_ module: String, _ target: String) async throws -> [String: (older: Double?, newer: Double?)] {
+        let older = try await self.samples(module, target, port: self.ports.older)
+        let newer = try await self.samples(module, target, port: self.ports.newer)
+        let names = older.keys.filter { name in Self.measured.contains { name.hasPrefix($0) } }
+        return names.reduce(into: [:]) { $0[$1] = (older[$1].flatMap(Double.init), newer[$1].flatMap(Double.init)) }
+    }
+
     /// What both programs answer to a request: the status and the text.
     func answers(
         _ path: String, _ arguments: [String]
     ) async throws -> (older: (status: Int, text: String), newer: (status: Int, text: String)) {
         func answer(_ port: Int) async throws -> (status: Int, text: String) {
             let output = try await Program.expect(
-                ["curl", "-s", "-w", "\n%{http_code}"] + arguments + ["http://127.0.0.1:\(port)\(path)"])
+                self.prefix + ["curl", "-s", "-w", "\n%{http_code}"] + arguments + ["http://127.0.0.1:\(port)\(path)"])
             let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
             return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
         }
@@ -84,16 +97,18 @@ struct BlackboxComparison {
     }
 
     // Lines without comments; labels that were added are left out.
-    private static func samples(_ module: String, _ target: String, port: Int) async throws -> [String: String] {
-        let output = try await Program.expect([
-            "curl", "-s", "-f", "-G", "--data-urlencode", "module=\(module)", "--data-urlencode", "target=\(target)",
-            "http://127.0.0.1:\(port)/probe",
-        ])
+    private func samples(_ module: String, _ target: String, port: Int) async throws -> [String: String] {
+        let output = try await Program.expect(
+            self.prefix + [
+                "curl", "-s", "-f", "-G", "--data-urlencode", "module=\(module)", "--data-urlencode",
+                "target=\(target)",
+                "http://127.0.0.1:\(port)/probe",
+            ])
         var samples: [String: String] = [:]
         for line in output.split(separator: "\n") where !line.hasPrefix("#") {
             guard let space = line.lastIndex(of: " ") else { continue }
             var series = String(line[..<space])
-            for (name, label) in self.addedLabels where series.hasPrefix(name) {
+            for (name, label) in Self.addedLabels where series.hasPrefix(name) {
                 series = series.replacing(try Regex(",?\(label)=\"[^\"]*\""), with: "")
             }
             let labels = series.drop { $0 != "{" }.dropFirst().dropLast()

@@ -6,7 +6,7 @@ internal import TidegateLoop
 package import TidegateSession
 @_exported public import TidegateTestKit
 
-/// A session with scripted dependencies, and a recorder of every event.
+/// A session with scripted dependencies, and a recorder of every event, unless it records nothing.
 package final class SessionFixture {
     package let paths: ScriptedPathSource
     package let resolver: ScriptedResolver
@@ -17,10 +17,10 @@ package final class SessionFixture {
         _ configuration: SessionConfiguration = .init(), paths: ScriptedPathSource = ScriptedPathSource(),
         resolver: ScriptedResolver = ScriptedResolver(), hooks: SessionHooks? = nil, observer: TaskObserver? = nil,
         time: any TimeSource = SystemClock(), tracer: (any TaskTracer)? = nil,
-        diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }
+        isRecorded: Bool = true, diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil }
     ) throws {
         let bus = EventBus(time: time)
-        bus.attach(self.recorder)
+        if isRecorded { bus.attach(self.recorder) }
         self.paths = paths
         self.resolver = resolver
         self.session = try Session(

@@ -7,7 +7,7 @@ import TidegateSessionTestKit
 struct ProxyTests {
     private static let loopback = IPAddress(ipv4: 0x7F00_0001)
 
-    private static func fixture(_ proxy: ProxyPolicy = .direct) throws -> SessionFixture {
+    fileprivate static func fixture(_ proxy: ProxyPolicy = .direct) throws -> SessionFixture {
         try SessionFixture(
             .with { ($0.proxy, $0.retry) = (proxy, RetryPolicy(attempts: 2, base: .milliseconds(1))) },
             resolver: ScriptedResolver(["proxy.test": [Self.loopback], "tide.test": [Self.loopback]]))
@@ -125,6 +125,98 @@ struct ProxyTests {
         #expect(result.failure == .tlsFailed && stranger.requests.isEmpty, "\(result)")
         #expect(result.explanation?.contains("the proxy https://proxy.test:\(stranger.port)") == true, "\(result)")
         await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    /// An https proxy and a server behind it, with certificates of two authorities.
+    private struct Pair {
+        let (near, far): (TestAuthority, TestAuthority)
+        let (proxyIdentity, serverIdentity): (TestAuthority.Identity, TestAuthority.Identity)
+        let proxy: ProxyServer
+        let server: TestTLSServer
+        let scratch: Scratch
+
+        init() async throws {
+            (self.near, self.far) = (try await TestAuthority(), try await TestAuthority(named: "Far Authority"))
+            self.proxyIdentity = try await self.near.sign(["proxy.test"])
+            self.serverIdentity = try await self.far.sign(["tide.test"])
+            self.proxy = try await ProxyServer(identity: self.proxyIdentity)
+            self.server = try await TestTLSServer(self.serverIdentity)
+            self.scratch = try Scratch()
+            _ = try await self.file("authorities", of: [self.near.certificate, self.far.certificate])
+        }
+
+        var name: String { "https://proxy.test:\(self.proxy.port)" }
+
+        /// A file with the contents of others.
+        func file(_ name: String, of parts: [String]) async throws -> String {
+            try await Program.expect(["sh", "-c", "cat \(parts.joined(separator: " ")) > \(self.scratch.file(name))"])
+            return self.scratch.file(name)
+        }
+
+        /// The end of a request to the server through the proxy, with a list of revoked certificates.
+        func result(_ revocations: String, scheme: String = "https") async throws -> TaskResult {
+            let fixture = try ProxyTests.fixture(ProxyPolicy(self.name))
+            var request = try TaskRequest(url: "\(scheme)://tide.test:\(self.server.port)/")
+            var policy = ServerTrustPolicy(caFile: self.scratch.file("authorities"))
+            policy.crlFile = revocations
+            request.options.tls = policy
+            let result = await fixture.run(request).result()
+            await fixture.session.invalidate(cancellingTasks: true)
+            return result
+        }
+    }
+
+    @Test(
+        "A CRL file that cannot be used with an https proxy is this host's failure",
+        .enabled(if: TestAuthority.isAvailable), arguments: ["http", "https"])
+    func unusableList(_ scheme: String) async throws {
+        let pair = try await Pair()
+        let (near, far) = (try await pair.near.revocationList(), try await pair.far.revocationList())
+        let old = try await pair.near.revocationList(days: 0)
+        let both = try await pair.file("both", of: [near, far])
+        #expect(try await pair.result(both, scheme: scheme).outcome == .success)
+        let requests = pair.proxy.requests.count
+        for (file, problem) in [
+            (old, "its CRL has expired"), (far, "it has no CRL from an issuer in the chain"),
+            (pair.proxyIdentity.certificate, "it has no CRL in PEM form"), ("/nosuch.crl", "No such file or directory"),
+        ] {
+            let result = try await pair.result(file, scheme: scheme)
+            #expect(result.failure == .fileError && result.attempts == 1, "\(result)")
+            #expect(result.attribution?.party == .mine, "\(result)")
+            #expect(result.explanation == "the CRL file \(file) cannot be used: \(problem)", "\(result)")
+        }
+        #expect(pair.proxy.requests.count == requests, "a proxy that was not verified was asked")
+    }
+
+    @Test(
+        "A revoked certificate of an https proxy is the proxy's failure, and one of the server behind it the server's",
+        .enabled(if: TestAuthority.isAvailable))
+    func revocation() async throws {
+        let pair = try await Pair()
+        let (near, far) = (try await pair.near.revocationList(), try await pair.far.revocationList())
+        let revokedProxy = try await pair.near.revocationList(revoking: pair.proxyIdentity)
+        let revokedServer = try await pair.far.revocationList(revoking: pair.serverIdentity)
+        for scheme in ["http", "https"] {
+            let result = try await pair.result(try await pair.file("proxy", of: [revokedProxy, far]), scheme: scheme)
+            #expect(result.failure == .tlsFailed && result.attempts == 1, "\(result)")
+            let clause = "the proxy \(pair.name) is not trusted: the certificate was revoked by its issuer"
+            #expect(result.attribution?.party == .theirs && result.attribution?.evidence == [clause], "\(result)")
+            #expect(result.explanation == "\(scheme)://tide.test:\(pair.server.port)/: \(clause)", "\(result)")
+        }
+        #expect(pair.proxy.requests.isEmpty)
+        let result = try await pair.result(try await pair.file("server", of: [near, revokedServer]))
+        #expect(result.failure == .tlsFailed && result.attempts == 1, "\(result)")
+        #expect(result.attribution?.party == .theirs, "\(result)")
+        #expect(
+            result.explanation
+                == "https://tide.test:\(pair.server.port)/: the certificate was revoked by its issuer (through the proxy "
+                + "\(pair.name))", "\(result)")
+        // The list says enough about the proxy, and nothing about the server.
+        let unknown = try await pair.result(near)
+        #expect(unknown.failure == .fileError && unknown.attribution?.party == .mine, "\(unknown)")
+        #expect(
+            unknown.explanation == "the CRL file \(near) cannot be used: it has no CRL from an issuer in the chain",
+            "\(unknown)")
     }
 
     @Test("A task's proxies take the place of the session's, each scheme has its own, and exceptions go directly")

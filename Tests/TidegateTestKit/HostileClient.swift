@@ -38,7 +38,7 @@ package final class HostileClient: Sendable {
             drip: "1\r\nz\r\n"),
         Trick("half a handshake", opening: "\u{16}\u{03}\u{01}\u{02}\u{00}\u{01}", drip: "\u{01}"),
         Trick(
-            "responses that nobody reads", opening: "",
+            "responses that the client never reads", opening: "",
             drip: String(repeating: "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 20)),
         Trick("a request, then silence", opening: "GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n"),
     ]

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// What malicious and broken servers do to a client, and how each request has to end.
 ///
 /// A new trick is a row of ``tricks``. The same seed splits the bytes at the same
@@ -204,7 +206,7 @@ package struct HostileServer: Sendable {
             Trick("Brotli that becomes gigabytes", .limit("tooLarge")) { _ in
                 self.encoded("br", self.brotliStart + Array(repeatElement(self.brotliZeros, count: 200).joined()))
             },
-            Trick("an encoding that nobody asked for", .failure("protocolError")) { _ in
+            Trick("an encoding that was not requested", .failure("protocolError")) { _ in
                 self.encoded("snow", self.body)
             },
         ]
@@ -227,7 +229,7 @@ package struct HostileServer: Sendable {
             Trick("nothing", .failure("reset")) { _ in [.close] },
             Trick("a reset", .failure("reset")) { _ in [.reset] },
             // A client that accepts the second answer gives it to the next request.
-            Trick("a second answer that nobody asked for", .whole) { _ in
+            Trick("a second answer that was not requested", .whole) { _ in
                 [
                     self.head(200, "Content-Length: \(self.body.count)"), .send(self.body),
                     self.head(200, "Content-Length: 8"), self.text("smuggled"),
@@ -256,8 +258,20 @@ package struct HostileServer: Sendable {
     }
 
     /// A server that does a trick; `seed` decides where heads and short bodies are split, 0 splits none.
-    package static func serve(_ trick: Trick, seed: UInt64) throws -> LiveServer {
-        try LiveServer { request in
+    ///
+    /// It numbers the requests for each path, so that tasks with paths of their own do not share a trick. `before` is
+    /// called on a connection's thread before the request is answered.
+    package static func serve(
+        _ trick: Trick, seed: UInt64, before: @escaping @Sendable (LiveServerRequest) -> Void = { _ in }
+    ) throws -> LiveServer {
+        let counts = Mutex<[String: Int]>([:])
+        return try LiveServer { request in
+            var request = request
+            request.number = counts.withLock { counts in
+                counts[request.path, default: 0] += 1
+                return counts[request.path] ?? 0
+            }
+            before(request)
             var generator = SplitGenerator(state: seed << 32 | UInt64(request.number))
             let steps = trick.steps(request)
             return LiveServerAnswer(seed == 0 ? steps : steps.flatMap { self.split($0, using: &generator) })

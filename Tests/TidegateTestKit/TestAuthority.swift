@@ -33,8 +33,8 @@ package final class TestAuthority: Sendable {
     /// True if openssl(1) is installed.
     package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl") }
 
-    /// A new authority.
-    package init() async throws {
+    /// A new authority; others that are used with it have other names.
+    package init(named name: String = "Test Authority") async throws {
         self.folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-ca-\(UUID().uuidString)")
         self.certificate = self.folder.appendingPathComponent("ca.pem").path
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
@@ -54,7 +54,7 @@ package final class TestAuthority: Sendable {
         try await self.shell(
             """
             printf '%s\\n' '\(configuration)' > ca.cnf; : > index.txt; echo 01 > serial
-            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=Test Authority' \
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '/CN=\(name)' \
               -keyout ca.key -out ca.pem
             """)
     }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Testing
 internal import TidegateCore
 internal import TidegateTestKit
@@ -72,6 +73,36 @@ struct CallWatchdogTests {
         #expect(sample.look(at: nil, processorTime: .seconds(16)) == .goOn)
     }
 
+    @Test("In a call each transfer has its own time, and an end is that of one transfer", arguments: [nil, 7])
+    func transfers(_ descriptor: Int32?) {
+        let record = CurlCallRecord()
+        _ = record.begin(on: descriptor, generation: 1)
+        #expect(!record.isCallEnded(serving: 1))
+        let first = record.call
+        #expect(!record.isCallEnded(serving: 1) && record.call == first)
+        #expect(!record.isCallEnded(serving: 2) && record.call != first, "another transfer is another call")
+        record.endCall(isLastResort: false)
+        #expect(record.isCallEnded(serving: 2))
+        #expect(!record.isCallEnded(serving: 3))
+        #expect(!record.end())
+        _ = record.begin(on: descriptor, generation: 1)
+        record.endCall(isLastResort: false)
+        #expect(record.end(), "it served no transfer")
+    }
+
+    @Test("The end of a transfer's time closes the socket of its call, and no socket behind the next transfer's")
+    func sockets() throws {
+        let (record, pipe) = (CurlCallRecord(), try SocketPair())
+        for (transfers, isClosed) in [([1, 2], false), ([1], true)] {
+            record.opened(pipe.ours, generation: 1)
+            _ = record.begin(on: pipe.ours, generation: 1)
+            for transfer in transfers { _ = record.isCallEnded(serving: transfer) }
+            record.endCall(isLastResort: false)
+            #expect(pipe.isAtEnd == isClosed)
+            #expect(record.end() == isClosed)
+        }
+    }
+
     @Test("Without calls it sleeps, and the next call wakes it")
     func sleeps() {
         var sample = CallSample()
@@ -85,5 +116,28 @@ struct CallWatchdogTests {
         _ = record.end()
         #expect(record.sleep())
         #expect(record.begin(on: nil, generation: 1))
+    }
+}
+
+/// Two connected sockets.
+private final class SocketPair {
+    let ours: Int32
+    private let theirs: Int32
+
+    init() throws {
+        var pair: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        (self.ours, self.theirs) = (pair[0], pair[1])
+    }
+
+    deinit {
+        close(self.ours)
+        close(self.theirs)
+    }
+
+    /// Whether our side was shut down.
+    var isAtEnd: Bool {
+        var byte: UInt8 = 0
+        return recv(self.theirs, &byte, 1, Int32(MSG_DONTWAIT)) == 0
     }
 }

@@ -19,6 +19,22 @@ package enum PercentEncoding {
         return bytes
     }
 
+    /// A URL as a URI: what RFC 3986 excludes is encoded, with every percent sign that encodes nothing.
+    package static func uri(_ url: String) -> String {
+        let bytes = Array(url.utf8)
+        return bytes.indices.reduce(into: "") { uri, index in
+            let scalar = Unicode.Scalar(bytes[index])
+            let isEscape = scalar == "%" && self.value(bytes[(index + 1)...].prefix(2)) != nil
+            // No URL contains a byte of fewer than two digits.
+            uri +=
+                isEscape || self.allowed.contains(scalar)
+                ? "\(scalar)" : "%\(String(bytes[index], radix: 16, uppercase: true))"
+        }
+    }
+
+    private static let allowed = Set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=".unicodeScalars)
+
     private static func value(_ digits: ArraySlice<UInt8>) -> UInt8? {
         guard digits.count == 2 else { return nil }
         return digits.reduce(0 as UInt8?) { value, digit in

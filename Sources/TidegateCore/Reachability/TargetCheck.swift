@@ -34,12 +34,10 @@ public struct TargetCheck: Sendable, Hashable {
     public init(
         url: String, interval: Duration = .seconds(15), timeout: Duration = .seconds(5)
     ) throws(ConfigurationValueError) {
-        guard let location = try? HTTPURL(url) else {
-            throw ConfigurationValueError(
-                property: "reachability.targetChecks", problem: "\"\(url)\" is not an http:// or https:// URL")
-        }
         self.init(.http, interval: interval, timeout: timeout)
-        self.location = location
+        do throws(HTTPURLError) { self.location = try HTTPURL(url) } catch {
+            throw ConfigurationValueError(property: "reachability.targetChecks", problem: "\(error)")
+        }
     }
 
     /// The check of a target without a configured one: by TCP if it has a port, otherwise none.

@@ -69,7 +69,7 @@ enum ConfigurationSchema {
         .value("enabled", \.isEnabled, .boolean).documented(
             "True requests the URLs periodically; otherwise nothing checks whether the internet answers.",
             default: "false"),
-        .list("urls", \.urls, .text("a URL", or: "is not an http:// or https:// URL") { try? InternetCheckURL($0) })
+        .list("urls", \.urls, .text("a URL") { try (HTTPURL($0), InternetCheckURL($0)).1 })
             .documented(
                 "Best two operators, over http and https. Over http a URL has to answer 204, or 200 without a body.",
                 default: "[]"),

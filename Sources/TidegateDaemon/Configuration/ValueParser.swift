@@ -98,9 +98,7 @@ extension ValueParser<String> {
         do throws(TaskError) { _ = try TaskRequest(url: text) } catch { throw TextError(error.underlying) }
     }
 
-    static let checkURL = ValueParser.matching("a URL", or: "is not an http:// or https:// URL") {
-        (try? HTTPURL($0)) != nil
-    }
+    static let checkURL = ValueParser.checked("a URL") { _ = try HTTPURL($0) }
 
     static let proxy = ValueParser.checked("a proxy") { _ = try Proxy($0) }
 

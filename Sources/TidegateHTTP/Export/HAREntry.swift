@@ -38,7 +38,7 @@ struct HAREntry {
     // MARK: - Request
 
     private var requestJSON: JSONValue {
-        let url = self.redaction.url(self.exchange.url)
+        let url = PercentEncoding.uri(self.redaction.url(self.exchange.url))
         let members: [JSONValue.Member?] = [
             .init("method", .string(self.exchange.method)), .init("url", .string(url)),
             .init("httpVersion", .string(self.request?.version ?? "")),

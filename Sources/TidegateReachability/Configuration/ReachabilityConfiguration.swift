@@ -105,11 +105,9 @@ public struct InternetCheckURL: Sendable, Hashable {
     ///
     /// - Throws: ``ConfigurationValueError``, which quotes the invalid text.
     public init(_ text: String, expectedBody: String? = nil) throws(ConfigurationValueError) {
-        guard let location = try? HTTPURL(text) else {
-            throw ConfigurationValueError(
-                property: "internetCheck.urls", problem: "\"\(text)\" is not an http:// or https:// URL")
+        do throws(HTTPURLError) { self.location = try HTTPURL(text) } catch {
+            throw ConfigurationValueError(property: "internetCheck.urls", problem: "\(error)")
         }
-        self.location = location
         self.expectedBody = expectedBody
     }
 }

@@ -28,6 +28,10 @@ struct ConnectionInfo {
     private(set) var localPort: UInt16 = 0
     /// The certificates from the handshake; nil before it and without TLS.
     var certificates: ServerCertificates?
+    /// How many chains were verified for this attempt; that of an https proxy is the first.
+    var chains = 0
+    /// What libssl found wrong with the last of them (X509_V_ERR_*); nil if nothing.
+    var chainError: Int?
     private var local = CachedAddress()
     private var remote = CachedAddress()
 

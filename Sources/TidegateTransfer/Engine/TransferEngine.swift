@@ -318,7 +318,7 @@ package final class TransferEngine {
                     continue
                 }
                 if pool.wasCut, code != CURLE_OK {
-                    transfer.abort(.protocolError, "the server sent without an end what is read in one go")
+                    transfer.abort(.protocolError, CallWatchdog.finding)
                 }
                 // Data received before the end is reported first; the client may drop the attempt in response.
                 if let id = self.report(transfer, to: client) { self.finish(transfer, id, code, client) }

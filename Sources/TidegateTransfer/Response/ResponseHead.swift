@@ -71,6 +71,8 @@ struct ResponseHeadParser {
     ///
     /// libcurl keeps every line and has no limit on their number.
     static let limit = 256 * 1024
+    // How much memory a free transfer keeps for its next head, so that a crowd of attacks does not stay in memory.
+    private static let memoryKept = 8 * 1024
 
     /// The result of appending a line.
     enum Step {
@@ -113,7 +115,7 @@ struct ResponseHeadParser {
     }
 
     private mutating func beginHead() {
-        self.lines.removeAll(keepingCapacity: true)
+        self.lines.removeAll(keepingCapacity: self.lines.capacity <= ResponseHeadParser.memoryKept)
         self.isComplete = false
         self.status = 0
         self.announcedLength = nil

@@ -157,8 +157,8 @@ final class ConnectionPool {
         self.note(.abandoned(descriptor))
     }
 
-    /// Whether the watchdog has ended the current call of libcurl.
-    var isCallEnded: Bool { self.record.isCallEnded }
+    /// Whether the watchdog has ended the current call of libcurl, or the part of it that serves a transfer.
+    func isCallEnded(serving transfer: Int) -> Bool { self.record.isCallEnded(serving: transfer) }
 
     func note(_ change: SocketActions.Change) {
         self.actions.entries.append((self.generation, change))

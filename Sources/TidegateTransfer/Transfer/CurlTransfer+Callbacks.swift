@@ -171,7 +171,10 @@ extension CurlTransfer {
     fileprivate func writeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let request = self.request, self.response.head.isComplete else { return 0 }
         // A call without a socket: libcurl expands a few kilobytes of Brotli to gigabytes in a single call.
-        if self.pool?.isCallEnded == true { return 0 }
+        if self.pool?.isCallEnded(serving: self.number) == true {
+            self.abort(.protocolError, CallWatchdog.finding)
+            return 0
+        }
         if self.pause.contains(.disposition) { return Int(CURL_WRITEFUNC_PAUSE) }
         if request.value.bytesPerSecondLimit != nil, self.throttle(at: self.timestamps.clock.monotonic()) != nil {
             self.pause.insert(.rate)
@@ -283,6 +286,9 @@ extension CurlTransfer {
         let certificates = ServerCertificates(
             store, of: ssl, verifyResult: Int(isVerified ? X509_V_OK : X509_STORE_CTX_get_error(store)))
         if let ssl { certificates.keep(with: ssl) }
+        (self.connection.chains, self.connection.chainError) = (
+            self.connection.chains + 1, isVerified ? nil : certificates.verifyResult
+        )
         // An https proxy has a handshake of its own, which looks the same here. ``mayTrust(_:)`` checks the server's,
         // and hooks are not called behind such a proxy.
         guard let request = self.request, request.value.proxy?.scheme != .https else { return isVerified }

@@ -18,6 +18,11 @@ struct OutcomeBuilder {
             TLSAlert(reason: $0.code & 0xFFF)
         }
         let isRefused = alert?.isAboutClientCertificate ?? false
+        // Within the TLS of a proxy, libcurl loses libssl's reason.
+        let isLost =
+            code == CURLE_SSL_CONNECT_ERROR && transfer.connection.chains > 1 && transfer.connection.chainError != nil
+            && transfer.request?.value.tls.isInsecure == false
+        let code = isLost ? CURLE_PEER_FAILED_VERIFICATION : code
         let ours = Self.revocationListProblem(of: transfer, code) == nil ? nil : CURLE_SSL_CRL_BADFILE
         self.code =
             code == CURLE_OK
@@ -113,7 +118,7 @@ struct OutcomeBuilder {
         }
         guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return nil }
         return CertificateError(
-            verifyResult: self.transfer.easy.long(CURLINFO_SSL_VERIFYRESULT),
+            verifyResult: self.transfer.connection.chainError ?? 0,
             text: self.transfer.easy.errorMessage ?? CurlError.text(of: self.code))
     }
 
@@ -124,10 +129,14 @@ struct OutcomeBuilder {
         return HandshakeFailure(curlText: self.transfer.easy.errorMessage)
     }
 
+    /// Whether TLS failed, if it did, with an https proxy instead of the server behind it.
+    private var isAboutProxy: Bool {
+        self.transfer.request?.value.proxy?.scheme == .https && self.transfer.connection.chains < 2
+    }
+
     /// A text about the server's failure, where libcurl has only its library's; nil if none exists.
     private func serverText(of failure: TaskFailure) -> String? {
-        // The text may be about an https proxy instead.
-        guard let request = self.transfer.request, request.value.proxy?.scheme != .https else { return nil }
+        guard let request = self.transfer.request, !self.isAboutProxy else { return nil }
         if let handshake = self.handshake(failure) { return handshake.description }
         if failure == .reset, request.value.proxy == nil, self.transfer.response.head.value == nil {
             return "the server closed the connection without an answer"
@@ -191,6 +200,8 @@ struct OutcomeBuilder {
                 ? "the proxy \(proxy) requires other credentials" : "the proxy \(proxy) refuses the tunnel (\(status))"
         case CURLE_PROXY:
             return self.transfer.easy.errorMessage.map { "the proxy \(proxy) made no connection: \($0)" }
+        case CURLE_PEER_FAILED_VERIFICATION where self.isAboutProxy:
+            return self.certificateError.map { "the proxy \(proxy) is not trusted: \($0.description(of: nil))" }
         // libcurl's text would contain the proxy's password.
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_URL_MALFORMAT:
             return "the proxy \(proxy) cannot be used: its host is not found, or its user and password are not encoded"
@@ -210,17 +221,14 @@ struct OutcomeBuilder {
     // What is wrong with our own list, which libcurl reports as the server's (X509_V_ERR_*).
     private static func revocationListProblem(of transfer: CurlTransfer, _ code: CURLcode) -> String? {
         guard code == CURLE_PEER_FAILED_VERIFICATION, transfer.request?.value.tls.crlFile != nil else { return nil }
-        for info in [CURLINFO_SSL_VERIFYRESULT, CURLINFO_PROXY_SSL_VERIFYRESULT] {
-            let result = transfer.easy.long(info)
-            switch result {
-            case 3: return "it has no CRL from an issuer in the chain"
-            case 11: return "its CRL is not valid yet"
-            case 12: return "its CRL has expired"
-            case 5, 8, 15, 16, 33, 36, 44, 54: return "OpenSSL refuses its CRL (error \(result))"
-            default: continue
-            }
+        let result = transfer.connection.chainError ?? 0
+        return switch result {
+        case 3: "it has no CRL from an issuer in the chain"
+        case 11: "its CRL is not valid yet"
+        case 12: "its CRL has expired"
+        case 5, 8, 15, 16, 33, 36, 44, 54: "OpenSSL refuses its CRL (error \(result))"
+        default: nil
         }
-        return nil
     }
 
     // The kind of a proxy's refusal, which libcurl has no single code for: CURLE_LOGIN_DENIED if it denies this host

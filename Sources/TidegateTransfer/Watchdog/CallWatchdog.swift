@@ -8,6 +8,9 @@ internal import TidegateLoop
 ///
 /// It runs only while there are calls. It belongs to the engine and its thread.
 final class CallWatchdog {
+    /// What is wrong with a server whose call is ended.
+    static let finding = "the server sent without an end what is read in one go"
+
     let record = CurlCallRecord()
     private var thread: LoopThread<CallObserver>?
 
@@ -129,6 +132,8 @@ final class CurlCallRecord: Sendable {
     private let descriptor = Atomic<Int32>(-1)
     private let generation = Atomic<Int>(0)
     private let endedCall = Atomic<UInt64>(0)
+    /// The transfer that the current call serves; -1 if none has received anything yet.
+    private let served = Atomic<Int>(-1)
     private let isIdle = Atomic<Bool>(true)
 
     /// The current call; nil if none exists.
@@ -143,19 +148,35 @@ final class CurlCallRecord: Sendable {
     func begin(on descriptor: Int32?, generation: Int) -> Bool {
         self.descriptor.store(descriptor ?? -1, ordering: .relaxed)
         self.generation.store(generation, ordering: .relaxed)
+        self.served.store(-1, ordering: .relaxed)
         self.count.wrappingAdd(1, ordering: .sequentiallyConsistent)
         return self.isIdle.load(ordering: .relaxed)
             && self.isIdle.exchange(false, ordering: .sequentiallyConsistent)
     }
 
-    /// Records the end of a call; true if the watchdog has ended it.
+    /// Records the end of a call; true if the watchdog has ended it by its sockets.
     func end() -> Bool {
         let call = self.count.wrappingAdd(1, ordering: .releasing).oldValue
-        return self.endedCall.load(ordering: .acquiring) == call
+        return self.endedCall.load(ordering: .acquiring) == call && !self.isOfOneTransfer
     }
 
-    /// Whether the watchdog has ended the current call.
-    var isCallEnded: Bool { self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed) }
+    /// Whether a transfer without a socket of its own learns of the end when it is served again.
+    private var isOfOneTransfer: Bool {
+        self.descriptor.load(ordering: .relaxed) < 0 && self.served.load(ordering: .relaxed) >= 0
+    }
+
+    /// Whether the watchdog has ended the current call, in which libcurl now serves a transfer.
+    ///
+    /// Every call also serves all transfers whose timers are due. Each has its own time: the next one counts as another
+    /// call, which has no socket.
+    func isCallEnded(serving transfer: Int) -> Bool {
+        let last = self.served.exchange(transfer, ordering: .relaxed)
+        if last != transfer, last >= 0 {
+            self.descriptor.store(-1, ordering: .relaxed)
+            self.count.wrappingAdd(2, ordering: .sequentiallyConsistent)
+        }
+        return self.endedCall.load(ordering: .relaxed) == self.count.load(ordering: .relaxed)
+    }
 
     /// Records an opened socket of the pool with this generation.
     func opened(_ descriptor: Int32, generation: Int) { self.sockets.withLock { $0[descriptor] = generation } }
@@ -174,6 +195,7 @@ final class CurlCallRecord: Sendable {
     func endCall(isLastResort: Bool) {
         guard let call = self.call else { return }
         self.endedCall.store(call, ordering: .releasing)
+        guard isLastResort || !self.isOfOneTransfer else { return }
         let descriptor = self.descriptor.load(ordering: .relaxed)
         let ended = isLastResort || descriptor < 0 ? nil : descriptor
         let generation = self.generation.load(ordering: .relaxed)

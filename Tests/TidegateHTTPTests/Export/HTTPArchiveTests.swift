@@ -7,12 +7,12 @@ import TidegateSessionTestKit
 
 @testable import TidegateHTTP
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.enabled(if: HARSchema.isAvailable, "python3-jsonschema is not installed"), .timeLimit(.minutes(5)))
 struct HTTPArchiveTests {
     private static let creator = (name: "test", version: "1")
 
-    private static func entries(_ archive: HTTPArchive) throws -> [[String: Any]] {
-        #expect(try HARSchema.problems(in: archive.text) == [])
+    private static func entries(_ archive: HTTPArchive) async throws -> [[String: Any]] {
+        #expect(try await HARSchema.problems(in: archive.text) == [])
         let object = try JSONSerialization.jsonObject(with: Data(archive.text.utf8)) as? [String: Any]
         let log = try #require(object?["log"] as? [String: Any])
         return try #require(log["entries"] as? [[String: Any]])
@@ -69,7 +69,7 @@ struct HTTPArchiveTests {
             try TaskRequest(
                 url: server.url("/?q=1"), headers: [HTTPField("Authorization", "Bearer abc"), HTTPField("X-Tag", "7")]))
         #expect(await task.result().outcome == .success)
-        let entries = try Self.entries(task.archive(showingSecrets: true))
+        let entries = try await Self.entries(task.archive(showingSecrets: true))
         #expect(entries.count == server.requests.count)
         #expect(entries.compactMap { Self.value($0, "response.status") as? Int } == [302, 503, 200])
         for (entry, request) in zip(entries, server.requests) {
@@ -112,7 +112,7 @@ struct HTTPArchiveTests {
         #expect(!task.curlCommand().line.contains("hidden"))
         #expect(!task.exchanges.flatMap(\.redactedLines).contains { $0.text.contains("hidden") })
         #expect(task.archive(showingSecrets: true).text.contains("hidden6"))
-        #expect(try HARSchema.problems(in: text) == [])
+        #expect(try await HARSchema.problems(in: text) == [])
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
@@ -124,7 +124,7 @@ struct HTTPArchiveTests {
         func entry(_ body: RequestBody) async throws -> [String: Any] {
             let task = fixture.run(try TaskRequest(url: server.url(), method: "POST", body: body))
             #expect(await task.result().outcome == .success)
-            return try #require(try Self.entries(task.archive(showingSecrets: true)).first)
+            return try #require(try await Self.entries(task.archive(showingSecrets: true)).first)
         }
         let text = try await entry(.data(Array("a=b&c".utf8)))
         #expect(Self.value(text, "request.postData.text") as? String == "a=b&c")
@@ -146,7 +146,7 @@ struct HTTPArchiveTests {
         let fixture = try self.recordingFixture()
         let task = fixture.run(try TaskRequest(url: url))
         #expect(await task.result().failure != nil)
-        let entries = try Self.entries(task.archive())
+        let entries = try await Self.entries(task.archive())
         #expect(entries.count == 2)
         #expect(Self.value(entries[0], "response.status") as? Int == 0)
         #expect(Self.value(entries[0], "timings.wait") as? Double == -1)
@@ -155,44 +155,33 @@ struct HTTPArchiveTests {
     }
 
     @Test("Timings are in milliseconds, the handshake is a part of connect, and what is not known is -1")
-    func timings() throws {
+    func timings() async throws {
         let everyPhase = PhaseDurations(
             resolve: .milliseconds(10), connect: .milliseconds(20), tls: .microseconds(30_500),
             processing: .milliseconds(400), transfer: .milliseconds(500), sending: .milliseconds(150))
-        func timings(_ phases: PhaseDurations) throws -> [String: Double] {
+        func timings(_ phases: PhaseDurations) async throws -> [String: Double] {
             let summary = AttemptSummary(
                 number: 1, method: "GET", status: 200, duration: .milliseconds(1000), phases: phases)
             let exchange = Exchange(
                 number: 1, method: "GET", url: "http://h/", started: WallTime(microseconds: 0), summary: summary)
-            let entry = try #require(try Self.entries(HTTPArchive([exchange], creator: Self.creator)).first)
+            let entry = try #require(try await Self.entries(HTTPArchive([exchange], creator: Self.creator)).first)
             var timings = try #require(Self.value(entry, "timings") as? [String: Double])
             timings["time"] = try #require(Self.value(entry, "time") as? Double)
             return timings
         }
         #expect(
-            try timings(everyPhase) == [
+            try await timings(everyPhase) == [
                 "blocked": 39.5, "dns": 10, "connect": 50.5, "ssl": 30.5, "send": 150, "wait": 250, "receive": 500,
                 "time": 1000,
             ])
         #expect(
-            try timings(PhaseDurations(processing: .milliseconds(400), transfer: .milliseconds(600))) == [
+            try await timings(PhaseDurations(processing: .milliseconds(400), transfer: .milliseconds(600))) == [
                 "blocked": 0, "dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": 400, "receive": 600, "time": 1000,
             ])
         #expect(
-            try timings(PhaseDurations(connect: .milliseconds(20))) == [
+            try await timings(PhaseDurations(connect: .milliseconds(20))) == [
                 "blocked": -1, "dns": -1, "connect": 20, "ssl": -1, "send": -1, "wait": -1, "receive": -1, "time": 20,
             ])
-    }
-
-    @Test("The validator of these tests finds what is missing, of another type, too small or not known")
-    func validator() throws {
-        let good = HTTPArchive([], creator: Self.creator).text
-        #expect(try HARSchema.problems(in: good) == [])
-        #expect(
-            try HARSchema.problems(in: good.replacingOccurrences(of: "\"version\":\"1\"", with: "\"x\":1")).count == 2)
-        #expect(try HARSchema.problems(in: good.replacingOccurrences(of: "1.2", with: "1.1")).count == 1)
-        #expect(try HARSchema.problems(in: good.replacingOccurrences(of: "[]", with: "{}")).count == 1)
-        #expect(try HARSchema.problems(in: good.replacingOccurrences(of: "[]", with: "[{\"time\":-2}]")).count >= 5)
     }
 
     @Test("Without being asked to, a session records nothing")

@@ -13,7 +13,9 @@ import TidegateTestKit
     }
 
     // Unread responses take no places but answers, whose number is limited for all peers together.
-    private static let tricks = HostileClient.tricks.filter { $0.description != "responses that nobody reads" }
+    private static let tricks = HostileClient.tricks.filter {
+        $0.description != "responses that the client never reads"
+    }
 
     private func scrapes(_ port: Int) async throws {
         for round in 0..<5 {

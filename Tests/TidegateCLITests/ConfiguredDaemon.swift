@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+import TidegateTestKit
+
+/// A daemon with a configuration, whose log has everything.
+final class ConfiguredDaemon {
+    let path = "/tmp/tidegate-limits-\(UUID().uuidString.prefix(8))"
+    private let program: Program
+
+    /// Starts it with files in its folder, which the configuration calls FOLDER.
+    init(
+        configuration: String, files: [String: String] = [:], descriptors: Int? = nil, arguments: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws {
+        try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
+        for (name, text) in files.merging(["c.yml": configuration], uniquingKeysWith: { $1 }) {
+            try Self.write(text, to: name, in: self.path)
+        }
+        let limit = descriptors.map { ["prlimit", "--nofile=\($0)"] } ?? []
+        let program = try Program(
+            limit + [
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", "\(self.path)/c.yml", "--log.level",
+                "debug", "--web.listen-address", "127.0.0.1:0", "--state.dir", "\(self.path)/state",
+                "--control.socket", "\(self.path)/sock",
+            ] + arguments.map { [path] in $0.replacing("FOLDER", with: path) }, environment: environment)
+        self.program = program
+        let isUp = await eventually(within: .seconds(20)) {
+            program.errorsSoFar.contains("msg=\"control socket listening\"")
+        }
+        try #require(isUp, "\(program.errorsSoFar)")
+    }
+
+    private static func write(_ text: String, to name: String, in folder: String) throws {
+        let file = "\(folder)/\(name)"
+        try text.replacing("FOLDER", with: folder).write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    }
+
+    func write(_ text: String, to name: String) throws { try Self.write(text, to: name, in: self.path) }
+
+    var log: String { self.program.errorsSoFar }
+
+    /// The port of the endpoint.
+    var port: Int? {
+        guard let found = self.log.firstMatch(of: /msg=listening address=127\.0\.0\.1:([0-9]+)/) else { return nil }
+        return Int(found.1)
+    }
+
+    /// How much processor time the daemon has used (proc_pid_stat(5)).
+    var processorSeconds: Double {
+        let text = (try? String(contentsOfFile: "/proc/\(self.program.id)/stat", encoding: .utf8)) ?? ""
+        let fields = text.split(separator: " ")
+        guard fields.count > 14 else { return 0 }
+        return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)) / 100
+    }
+
+    func tasks(_ arguments: [String]) async throws -> Program.Output {
+        try await Program.run(
+            [BuiltProduct.path(of: "tidegate"), "tasks"] + arguments + ["--control.socket", "\(self.path)/sock"])
+    }
+
+    func submit(_ arguments: String..., url: String = "http://127.0.0.1:9/") async throws -> Program.Output {
+        try await self.tasks(["submit", url] + arguments)
+    }
+
+    func stop() async -> Program.Output {
+        self.program.signal(SIGTERM)
+        return await self.program.finish(within: .seconds(12))
+    }
+
+    deinit {
+        self.program.signal(SIGKILL)
+        try? FileManager.default.removeItem(atPath: self.path)
+    }
+}
