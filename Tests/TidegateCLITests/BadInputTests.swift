@@ -177,11 +177,11 @@ import Tidegate
 
     @Test("The default check URLs are used only for the condition internet")
     func internetCheck() throws {
-        #expect(try WaitOptions.parse(["--for", "route"]).parsed().internetCheck == .off)
+        #expect(try WaitCommand.parse(["--for", "route"]).parsed().internetCheck == .off)
         #expect(
-            try WaitOptions.parse(["--for", "internet"]).parsed().internetCheck.urls.map(\.text)
+            try WaitCommand.parse(["--for", "internet"]).parsed().internetCheck.urls.map(\.text)
                 == InternetCheckOptions.defaultURLs)
-        let custom = try WaitOptions.parse(["--for", "internet", "--internet-check", "http://a.example/204"]).parsed()
+        let custom = try WaitCommand.parse(["--for", "internet", "--internet-check", "http://a.example/204"]).parsed()
         #expect(custom.internetCheck.urls.map(\.text) == ["http://a.example/204"])
     }
 }

@@ -95,14 +95,14 @@ import TidegateCore
 
     @Test("wait takes conditions, limits and a command")
     func waitOptions() throws {
-        let options = try WaitOptions.parse(
+        let options = try WaitCommand.parse(
             ["--for", "carrier:eth0", "--for", "host:[::1]:443", "--any", "--stable", "2s", "--", "ls", "-l"])
         let values = try options.parsed().wait
         #expect(values.conditions.map(\.description) == ["carrier:eth0", "host:[::1]:443/tcp"])
         #expect(values.isAnyEnough && values.stable == .seconds(2) && values.timeout == .seconds(120))
         #expect(options.command == ["ls", "-l"])
-        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "inf"]).parsed().wait.timeout == nil)
-        #expect(try WaitOptions.parse(["--for", "route", "--timeout", "2"]).parsed().wait.timeout == .seconds(2))
+        #expect(try WaitCommand.parse(["--for", "route", "--timeout", "inf"]).parsed().wait.timeout == nil)
+        #expect(try WaitCommand.parse(["--for", "route", "--timeout", "2"]).parsed().wait.timeout == .seconds(2))
     }
 
     @Test(

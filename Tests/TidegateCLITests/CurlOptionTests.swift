@@ -51,7 +51,7 @@ import Testing
     @Test("No hint hides an option that fetch has")
     func conflicts() throws {
         #expect(throws: Never.self) {
-            _ = try FetchOptions.parse([
+            _ = try FetchCommand.parse([
                 "-q", "-o", "f", "-X", "GET", "-H", "A: b", "-u", "a:b", "--data", "x", "--max-time", "5s", "--proxy",
                 "http://p:1", "--compressed", "--insecure", "http://a/",
             ])

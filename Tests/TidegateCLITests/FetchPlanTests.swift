@@ -18,7 +18,7 @@ import TidegateDaemon
     }
 
     private func plan(_ arguments: String...) throws -> Planned {
-        let options = try FetchOptions.parse(arguments)
+        let options = try FetchCommand.parse(arguments)
         var plan = try FetchPlan(options)
         var names = FileNames()
         let items = try options.urls.map { try plan.item(for: $0, &names) }
@@ -27,12 +27,12 @@ import TidegateDaemon
 
     private func errorMessage(_ arguments: [String]) async -> String {
         do {
-            let options = try FetchOptions.parse(arguments)
+            let options = try FetchCommand.parse(arguments)
             var source = try FetchSource(options, try FetchPlan(options))
             try await source.readFirst()
             return ""
         } catch {
-            return FetchOptions.message(for: error)
+            return FetchCommand.message(for: error)
         }
     }
 

@@ -21,18 +21,46 @@ struct WaitCommand: AsyncParsableCommand {
             exist. The last line on standard error names the condition that is not met; -v prints the progress every second.
             """)
 
-    @OptionGroup var options: WaitOptions
+    @OptionGroup var gate: GateOptions
+
+    @Flag(help: "Wait until any of the conditions holds, instead of all.")
+    var any = false
+
+    @Option(help: .value("duration", "Require the conditions to hold this long without a break."))
+    var stable = "0"
+
+    @Option(help: .value("duration", "Maximum time to wait; 0 tests once, inf waits forever."))
+    var timeout = "2m"
+
+    @Argument(parsing: .postTerminator, help: "The command to execute once the conditions hold, after --.")
+    var command: [String] = []
+
+    func parsed() throws -> GateOptions.Parsed {
+        guard let stable = try OptionParsing.duration(self.stable, of: "--stable").duration else {
+            throw ValidationError("--stable: must be finite")
+        }
+        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
+        if let timeout, timeout != .zero, stable > timeout {
+            throw ValidationError("--stable \(self.stable) is longer than --timeout \(self.timeout)")
+        }
+        var parsed = try self.gate.parsed(timeout: timeout)
+        parsed.wait.isAnyEnough = self.any
+        parsed.wait.stable = stable
+        return parsed
+    }
+
+    func validate() throws { _ = try self.parsed() }
 
     func run() async throws {
-        try self.options.gate.authority.check()
-        let options = try self.options.parsed()
+        try self.gate.authority.check()
+        let options = try self.parsed()
         let monitor = OneShotMonitor(targets: options.wait.targets)
-        let display = WaitDisplay(Terminal(), self.options.gate.verbosity)
+        let display = WaitDisplay(Terminal(), self.gate.verbosity)
         if let message = await monitor.wait(options, display) {
             throw CommandError(options.wait.timeout == .zero ? .no : .gaveUp, message)
         }
-        guard !self.options.command.isEmpty else { return }
-        throw ChildProcess.replaceProcess(self.options.command)
+        guard !self.command.isEmpty else { return }
+        throw ChildProcess.replaceProcess(self.command)
     }
 }
 
@@ -54,14 +82,33 @@ struct RunCommand: AsyncParsableCommand {
             cannot be executed, 127 if it does not exist.
             """)
 
-    @OptionGroup var options: RunOptions
+    @OptionGroup var gate: GateOptions
+
+    @Option(help: .value("n", "Maximum number of retries after failures with a lost path."))
+    var retry = 3
+
+    @Option(help: .value("duration", "Maximum time to wait for a path; 0 tests once, inf waits forever."))
+    var timeout = "10m"
+
+    @Argument(parsing: .postTerminator, help: "The command to run, after --.")
+    var command: [String] = []
+
+    /// The gate that opens before each run.
+    func parsed() throws -> GateOptions.Parsed {
+        guard !self.command.isEmpty else { throw ValidationError("no command specified; give it after --") }
+        try OptionParsing.checkRetries(self.retry)
+        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
+        return try self.gate.parsed(timeout: timeout)
+    }
+
+    func validate() throws { _ = try self.parsed() }
 
     func run() async throws {
         let terminal = Terminal()
-        try self.options.gate.authority.check()
-        let verbosity = self.options.gate.verbosity
+        try self.gate.authority.check()
+        let verbosity = self.gate.verbosity
         let run = CommandRun(
-            options: try self.options.parsed(), retryLimit: self.options.retry, command: self.options.command,
+            options: try self.parsed(), retryLimit: self.retry, command: self.command,
             display: WaitDisplay(terminal, verbosity)
         ) {
             if !verbosity.quiet { terminal.printError($0) }

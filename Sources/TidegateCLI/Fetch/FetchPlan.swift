@@ -46,7 +46,7 @@ struct FetchPlan: Sendable {
     private var template: TaskRequest
 
     /// - Throws: A usage error.
-    init(_ options: FetchOptions) throws {
+    init(_ options: FetchCommand) throws {
         let timeouts = try options.timeouts.parsed()
         self.output = try FetchPlan.output(options)
         self.continues = options.continues
@@ -113,7 +113,7 @@ struct FetchPlan: Sendable {
 
     // MARK: Output
 
-    private static func output(_ options: FetchOptions) throws -> Output {
+    private static func output(_ options: FetchCommand) throws -> Output {
         let destination = options.destination
         if destination.discard { return .discard }
         if destination.remoteName || destination.outputDir != nil {
@@ -136,7 +136,7 @@ struct FetchPlan: Sendable {
 
     // MARK: Request
 
-    private static func template(_ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed) throws -> TaskRequest {
+    private static func template(_ options: FetchCommand, _ timeouts: TimeoutOptions.Parsed) throws -> TaskRequest {
         do {
             // Each transfer replaces this URL.
             var submission = try options.request.submission(for: "http://localhost/")
@@ -167,7 +167,7 @@ struct FetchPlan: Sendable {
     // MARK: Session
 
     private static func session(
-        _ options: FetchOptions, _ timeouts: TimeoutOptions.Parsed
+        _ options: FetchCommand, _ timeouts: TimeoutOptions.Parsed
     ) throws -> SessionConfiguration {
         let cookies = try CookieFile.jar(reading: options.http.cookie, jar: options.http.cookieJar)
         let validators = try options.http.validatorStore()

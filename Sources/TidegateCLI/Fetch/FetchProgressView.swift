@@ -6,7 +6,7 @@ actor FetchProgressView {
     struct Options: Sendable {
         var terminal: Terminal
         /// Any style but `auto`.
-        var progress = FetchOptions.ProgressStyle.plain
+        var progress = FetchCommand.ProgressStyle.plain
         var writesObjects = false
         /// True if a body is written to standard output, which must receive nothing else.
         var writesBody = false

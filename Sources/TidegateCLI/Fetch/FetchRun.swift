@@ -6,7 +6,7 @@ internal import TidegateDaemon
 /// Runs the transfers of a command, displays their progress, and cancels them on a signal.
 struct FetchRun: Sendable {
     let plan: FetchPlan
-    let options: FetchOptions
+    let options: FetchCommand
     let terminal: Terminal
 
     func run() async throws {

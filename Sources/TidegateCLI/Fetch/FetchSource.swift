@@ -12,7 +12,7 @@ struct FetchSource {
     private var refused: [String] = []
 
     /// - Throws: A usage error for an argument that is not a URL, or an input file that cannot be opened.
-    init(_ options: FetchOptions, _ plan: FetchPlan) throws {
+    init(_ options: FetchCommand, _ plan: FetchPlan) throws {
         self.plan = plan
         self.list = try options.inputFile.map { file throws(CommandError) in try URLList(file) }
         do throws(TextError) {

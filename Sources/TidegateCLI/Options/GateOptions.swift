@@ -55,63 +55,6 @@ struct GateOptions: ParsableArguments {
     }
 }
 
-/// The options of `run`.
-struct RunOptions: ParsableArguments {
-    @OptionGroup var gate: GateOptions
-
-    @Option(help: .value("n", "Maximum number of retries after failures with a lost path."))
-    var retry = 3
-
-    @Option(help: .value("duration", "Maximum time to wait for a path; 0 tests once, inf waits forever."))
-    var timeout = "10m"
-
-    @Argument(parsing: .postTerminator, help: "The command to run, after --.")
-    var command: [String] = []
-
-    /// The gate that opens before each run.
-    func parsed() throws -> GateOptions.Parsed {
-        guard !self.command.isEmpty else { throw ValidationError("no command specified; give it after --") }
-        try OptionParsing.checkRetries(self.retry)
-        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
-        return try self.gate.parsed(timeout: timeout)
-    }
-
-    func validate() throws { _ = try self.parsed() }
-}
-
-/// The options of `wait`.
-struct WaitOptions: ParsableArguments {
-    @OptionGroup var gate: GateOptions
-
-    @Flag(help: "Wait until any of the conditions holds, instead of all.")
-    var any = false
-
-    @Option(help: .value("duration", "Require the conditions to hold this long without a break."))
-    var stable = "0"
-
-    @Option(help: .value("duration", "Maximum time to wait; 0 tests once, inf waits forever."))
-    var timeout = "2m"
-
-    @Argument(parsing: .postTerminator, help: "The command to execute once the conditions hold, after --.")
-    var command: [String] = []
-
-    func parsed() throws -> GateOptions.Parsed {
-        guard let stable = try OptionParsing.duration(self.stable, of: "--stable").duration else {
-            throw ValidationError("--stable: must be finite")
-        }
-        let timeout = try OptionParsing.duration(self.timeout, of: "--timeout").duration
-        if let timeout, timeout != .zero, stable > timeout {
-            throw ValidationError("--stable \(self.stable) is longer than --timeout \(self.timeout)")
-        }
-        var parsed = try self.gate.parsed(timeout: timeout)
-        parsed.wait.isAnyEnough = self.any
-        parsed.wait.stable = stable
-        return parsed
-    }
-
-    func validate() throws { _ = try self.parsed() }
-}
-
 /// `--internet-check`, repeatable.
 struct InternetCheckOptions: ParsableArguments {
     @Option(name: .customLong("internet-check"), help: .value("url", "URL to check for internet access (repeatable)."))

@@ -1,7 +1,25 @@
 internal import ArgumentParser
 
-/// The options of `fetch`.
-struct FetchOptions: ParsableArguments {
+/// `tidegate fetch`: transfers that wait for a path, resume after losing it, and report the party at fault.
+struct FetchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch", abstract: "Transfer URLs; wait while there is no path, and resume when it is back.",
+        discussion: """
+            A single URL without -o or -O is written to standard output; a terminal gets a binary body only with -o -. \
+            A file appears under its name only when it is complete. Ctrl-C keeps what can be continued, and prints the \
+            command for it.
+
+            An input file is read as transfers start. Lines that are not URLs are reported with their numbers and count as \
+            failed transfers.
+
+            Examples:
+              tidegate fetch -O https://example.com/image.iso
+              tidegate fetch --continue -O https://example.com/image.iso
+              tidegate fetch --input-file urls.txt --output-dir files --parallel 16
+
+            Exit status: 0 if every transfer succeeded, 1 if one failed, 75 if there was no path within --wait.
+            """)
+
     @Argument(help: .value("url", "URL to transfer."))
     var urls: [String] = []
 
@@ -76,36 +94,13 @@ struct FetchOptions: ParsableArguments {
             ("--progress \(self.progress.rawValue)", self.progress == .bar || self.progress == .plain))
         try OptionParsing.exclude(("--continue", self.continues), ("--discard", self.destination.discard))
     }
-}
-
-/// `tidegate fetch`: transfers that wait for a path, resume after losing it, and report the party at fault.
-struct FetchCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "fetch", abstract: "Transfer URLs; wait while there is no path, and resume when it is back.",
-        discussion: """
-            A single URL without -o or -O is written to standard output; a terminal gets a binary body only with -o -. \
-            A file appears under its name only when it is complete. Ctrl-C keeps what can be continued, and prints the \
-            command for it.
-
-            An input file is read as transfers start. Lines that are not URLs are reported with their numbers and count as \
-            failed transfers.
-
-            Examples:
-              tidegate fetch -O https://example.com/image.iso
-              tidegate fetch --continue -O https://example.com/image.iso
-              tidegate fetch --input-file urls.txt --output-dir files --parallel 16
-
-            Exit status: 0 if every transfer succeeded, 1 if one failed, 75 if there was no path within --wait.
-            """)
-
-    @OptionGroup var options: FetchOptions
 
     func run() async throws {
         DescriptorLimit.raise()
         let terminal = Terminal()
         terminal.warn(
-            about: self.options.request.secretFiles + [self.options.http.secretFile].compactMap(\.self)
-                + self.options.network.trust.keyFiles)
-        try await FetchRun(plan: try FetchPlan(self.options), options: self.options, terminal: terminal).run()
+            about: self.request.secretFiles + [self.http.secretFile].compactMap(\.self)
+                + self.network.trust.keyFiles)
+        try await FetchRun(plan: try FetchPlan(self), options: self, terminal: terminal).run()
     }
 }
