@@ -54,6 +54,9 @@ final class ConfiguredDaemon {
         return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)) / 100
     }
 
+    /// What the daemon holds of the host.
+    var holdings: ProcessHoldings { get throws { try ProcessHoldings(of: self.program.id) } }
+
     func tasks(_ arguments: [String]) async throws -> Program.Output {
         try await Program.run(
             [BuiltProduct.path(of: "tidegate"), "tasks"] + arguments + ["--control.socket", "\(self.path)/sock"])

@@ -72,4 +72,29 @@ struct SidecarLimitsTests {
         #expect(log.components(separatedBy: "only 90 files and sockets may be open").count == 2, "\(log)")
         #expect(!log.contains("outcome=failure"), "\(log)")
     }
+
+    @Test(
+        "Crowds with every trick leave a sidecar no memory, descriptor or thread",
+        .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
+    func crowds() async throws {
+        let daemon = try await ConfiguredDaemon(configuration: "", arguments: ["--log.level", "info"])
+        let port = try #require(await eventualValue { daemon.port })
+        let before = try daemon.holdings
+        var left: [ProcessHoldings] = []
+        for round in 0..<5 {
+            let crowds = HostileClient.tricks.enumerated().map {
+                HostileClient($1, port: port, connections: 52, from: "127.0.0.\($0 + 2)", seed: UInt64(round))
+            }
+            try await ContinuousClock().sleep(for: .seconds(3))
+            let crowded = try daemon.holdings
+            #expect(crowded.descriptors > before.descriptors + 100, "\(crowded)")
+            for crowd in crowds { crowd.stop() }
+            let isGone = try await eventually { try daemon.holdings.descriptors < before.descriptors + 16 }
+            #expect(isGone, "before: \(before); \(daemon.log)")
+            left.append(try daemon.holdings)
+        }
+        #expect(left[4].memory - left[1].memory < 3 * 520 * 1400, "\(left)")
+        #expect(left[4].descriptors <= left[0].descriptors && left[4].threads <= left[0].threads, "\(left)")
+        _ = await daemon.stop()
+    }
 }

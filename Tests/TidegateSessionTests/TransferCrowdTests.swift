@@ -74,6 +74,27 @@ struct TransferCrowdTests {
         try await Self.crowd([trick], in: fixture)
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    @Test("Crowds with every trick leave no memory, and their session no descriptor or thread")
+    func memory() async throws {
+        let before = try ProcessHoldings.own()
+        let fixture = try Self.session()
+        var left: [ProcessHoldings] = []
+        for _ in 0..<4 {
+            try await Self.crowd(HostileServer.tricks, in: fixture)
+            left.append(try ProcessHoldings.own())
+        }
+        // The first crowd fills pools; of later ones each transfer may leave 1.4 KB, where a head alone has more.
+        #expect(left[3].memory - left[0].memory < 3 * Self.size * 1400, "\(left)")
+        await fixture.session.invalidate(cancellingTasks: true)
+        // A few are the process's own from their first use on.
+        let isFree = try await eventually {
+            let after = try ProcessHoldings.own()
+            return after.descriptors < before.descriptors + 8 && after.threads < before.threads + 8
+                && after.memory < before.memory + 3 << 20
+        }
+        #expect(isFree, "before: \(before), between: \(left)")
+    }
 }
 
 extension TaskResult {
