@@ -24,8 +24,8 @@ struct AddressFormTests {
         print("listening", flush=True)
         server.serve_forever()
         """
-    private static let gets = 6
-    private static let posts = 4
+    private static let gets = 4
+    private static let posts = 2
 
     /// The host of a URL, and whether it is this side's.
     static let forms: [(host: String, isHere: Bool)] = [
