@@ -172,9 +172,9 @@ package enum ProbeExposition {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(4096)
         for family in families {
-            bytes += FamilyHeader(Catalogue.gauge(family.name, family.help)).text
+            bytes += FamilyHeader.text(family.name, family.help, type: "gauge")
             for sample in family.samples {
-                bytes += Escaping.samplePrefix(family.name, family.labels, sample.labels)
+                Escaping.append(family.name, family.labels, sample.labels, to: &bytes)
                 bytes += self.number(sample.value).utf8
                 bytes.append(UInt8(ascii: "\n"))
             }

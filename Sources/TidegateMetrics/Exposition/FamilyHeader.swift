@@ -6,22 +6,27 @@ struct FamilyHeader: Sendable {
     let protobuf: [UInt8]
 
     init(_ definition: MetricDefinition) {
-        func help(_ name: String, for format: ExpositionFormat) -> [UInt8] {
-            guard !definition.help.isEmpty else { return [] }
-            return Array("# HELP \(name) ".utf8) + Escaping.help(definition.help, for: format) + "\n".utf8
-        }
         let unit = definition.unit.rawValue
         let type = Array("# TYPE \(definition.family) \(definition.type.name)\n".utf8)
         self.openMetrics =
             type + (unit.isEmpty ? "" : "# UNIT \(definition.family) \(unit)\n").utf8
-            + help(definition.family, for: .openMetrics)
-        self.text = help(definition.name, for: .text) + "# TYPE \(definition.name) \(definition.type.name)\n".utf8
+            + Self.help(definition.family, definition.help, for: .openMetrics)
+        self.text = Self.text(definition.name, definition.help, type: definition.type.name)
         var writer = ProtobufWriter()
         writer.string(1, definition.name)
         if !definition.help.isEmpty { writer.string(2, definition.help) }
         writer.number(3, definition.type.number)
         if !unit.isEmpty { writer.string(5, unit) }
         self.protobuf = writer.bytes
+    }
+
+    /// The lines of the text format.
+    static func text(_ name: String, _ help: String, type: String) -> [UInt8] {
+        Self.help(name, help, for: .text) + "# TYPE \(name) \(type)\n".utf8
+    }
+
+    private static func help(_ name: String, _ help: String, for format: ExpositionFormat) -> [UInt8] {
+        help.isEmpty ? [] : Array("# HELP \(name) ".utf8) + Escaping.help(help, for: format) + "\n".utf8
     }
 }
 

@@ -62,7 +62,14 @@ enum Escaping {
     ///
     /// Invalid UTF-8 was already replaced by U+FFFD when the strings were made.
     static func samplePrefix(_ name: String, _ labels: [String], _ values: [String]) -> [UInt8] {
-        var bytes = Array(name.utf8)
+        var bytes: [UInt8] = []
+        self.append(name, labels, values, to: &bytes)
+        return bytes
+    }
+
+    /// Appends a sample's prefix.
+    static func append(_ name: String, _ labels: [String], _ values: [String], to bytes: inout [UInt8]) {
+        bytes += name.utf8
         for (position, (label, value)) in zip(labels, values).enumerated() {
             bytes.append(UInt8(ascii: position == 0 ? "{" : ","))
             bytes += label.utf8
@@ -72,7 +79,6 @@ enum Escaping {
         }
         if !labels.isEmpty { bytes.append(UInt8(ascii: "}")) }
         bytes.append(UInt8(ascii: " "))
-        return bytes
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> [UInt8] {

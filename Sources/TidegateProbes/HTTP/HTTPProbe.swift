@@ -36,7 +36,7 @@ struct HTTPProbe: TargetProbe {
 
     // A target may lack a scheme and have spaces.
     private func completed(_ text: String) -> String {
-        let text = text.replacing(" ", with: "%20")
+        let text = text.contains(" ") ? text.replacing(" ", with: "%20") : text
         let start = text.prefix(8).lowercased()
         return start.hasPrefix("http://") || start.hasPrefix("https://") ? text : "http://\(text)"
     }
