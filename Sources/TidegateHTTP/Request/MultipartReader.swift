@@ -12,7 +12,7 @@ final class MultipartReader: Sendable {
     }
 
     /// The maximum size of a piece of a file.
-    private static let pieceLength = 64 * 1024
+    private static let pieceLength = 256 * 1024
 
     /// The total length; nil if the length of any content is unknown.
     let length: Int64?

@@ -149,7 +149,8 @@ extension EasyHandle {
         try self.set(CURLOPT_UPLOAD, 1)
         try self.set(CURLOPT_CUSTOMREQUEST, method)
         try self.set(CURLOPT_INFILESIZE_LARGE, offset: length)
-        try self.set(CURLOPT_UPLOAD_BUFFERSIZE, CurlLimits.sendBuffer)
+        // Each piece costs a turn of the loop.
+        try self.set(CURLOPT_UPLOAD_BUFFERSIZE, (length < 1 << 20 ? 1 : 4) * CurlLimits.sendBuffer)
         try CurlError.check(tg_easy_set_read(self.raw, readBody), "CURLOPT_READFUNCTION")
         try CurlError.check(tg_easy_set_seek(self.raw, seekBody), "CURLOPT_SEEKFUNCTION")
         try self.set(CURLOPT_READDATA, pointer: context)
