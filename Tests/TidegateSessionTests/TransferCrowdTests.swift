@@ -6,7 +6,7 @@ import TidegateSession
 import TidegateSessionTestKit
 
 /// Crowds of transfers that meet the tricks of a hostile server at the same time.
-@Suite(.enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(3)), .serialized)
+@Suite(.enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(3)))
 struct TransferCrowdTests {
     private static let size = 512
     // Shorter than a transfer alone has, because here every byte is read 512 times.
@@ -34,9 +34,9 @@ struct TransferCrowdTests {
         }
     }
 
-    /// Runs 512 transfers at the same time, which meet these tricks in turn, and expects the end of each.
-    private static func crowd(_ tricks: [HostileServer.Trick], in fixture: SessionFixture) async throws {
-        let gathering = Gathering()
+    /// Runs 512 transfers at the same time, which meet the tricks in turn, and expects the end of each.
+    private static func crowd(in fixture: SessionFixture) async throws {
+        let (tricks, gathering) = (HostileServer.tricks, Gathering())
         let servers = try tricks.map { trick in
             try HostileServer.serve(trick, seed: 0) { gathering.join($0.path) }
         }
@@ -68,20 +68,13 @@ struct TransferCrowdTests {
         }
     }
 
-    @Test("512 transfers that meet a trick at the same time all end as one does", arguments: HostileServer.tricks)
-    func trick(_ trick: HostileServer.Trick) async throws {
-        let fixture = try Self.session()
-        try await Self.crowd([trick], in: fixture)
-        await fixture.session.invalidate(cancellingTasks: true)
-    }
-
-    @Test("Crowds with every trick leave no memory, and their session no descriptor or thread")
-    func memory() async throws {
+    @Test("512 transfers with every trick at once all end as one does, and leave no memory, descriptor or thread")
+    func everyTrick() async throws {
         let before = try ProcessHoldings.own()
         let fixture = try Self.session()
         var left: [ProcessHoldings] = []
         for _ in 0..<4 {
-            try await Self.crowd(HostileServer.tricks, in: fixture)
+            try await Self.crowd(in: fixture)
             left.append(try ProcessHoldings.own())
         }
         // The first crowd fills pools; of later ones each transfer may leave 1.4 KB, where a head alone has more.

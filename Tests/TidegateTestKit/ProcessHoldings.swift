@@ -41,8 +41,8 @@ package struct ProcessHoldings: Sendable, CustomStringConvertible {
     /// What a process holds; its memory is the pages that it alone has written to (proc_pid_smaps(5)).
     package init(of process: Int32) throws {
         let lines = try String(contentsOfFile: "/proc/\(process)/smaps_rollup", encoding: .utf8).split(separator: "\n")
-        let words = lines.first { $0.hasPrefix("Private_Dirty:") }?.split(separator: " ") ?? []
-        guard words.count == 3, let kibibytes = Int(words[1]) else {
+        let fields = lines.first { $0.hasPrefix("Private_Dirty:") }?.split(separator: " ") ?? []
+        guard fields.count == 3, let kibibytes = Int(fields[1]) else {
             throw CocoaError(.fileReadCorruptFile, userInfo: [NSFilePathErrorKey: "/proc/\(process)/smaps_rollup"])
         }
         let files = FileManager.default
