@@ -17,7 +17,7 @@ struct TidegateCommand: AsyncParsableCommand {
         subcommands: [
             StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
             FetchCommand.self, ProbeCommand.self, TasksCommand.self, ConnectionsCommand.self, ServeCommand.self,
-            GenerateCommand.self,
+            GenerateCommand.self, SupportCommand.self,
         ])
 }
 
@@ -55,13 +55,23 @@ struct GenerateSystemdCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "systemd", abstract: "Print a systemd unit of the sidecar.",
         discussion: """
-            The service runs as a user of its own, without capabilities, and writes only below /var/lib/tidegate and \
-            /run/tidegate. It reads /etc/tidegate/tidegate.yml.
+            The service runs as the user tidegate, which needs not exist, without capabilities. It writes only below \
+            /var/lib/tidegate and /run/tidegate, and reads /etc/tidegate/tidegate.yml. If the user exists, members of its \
+            group may use the control socket.
+
+            --template prints tidegate@.service. Its instance tidegate@ann runs the tasks in /etc/tidegate/ann.yml with the \
+            rights of the user ann.
 
             Example: tidegate generate systemd | sudo tee /etc/systemd/system/tidegate.service
             """)
 
-    func run() throws { Terminal().print(Self.unit(of: Terminal.executable)) }
+    @Flag(help: "Print the template for tasks of users instead.")
+    var template = false
+
+    func run() throws {
+        let program = Terminal.executable
+        Terminal().print(self.template ? Self.template(of: program) : Self.unit(of: program))
+    }
 
     /// The unit (systemd.unit(5), systemd.exec(5)) with the path of the program.
     private static func unit(of program: String) -> String {
@@ -71,25 +81,50 @@ struct GenerateSystemdCommand: ParsableCommand {
         After=network-pre.target
 
         [Service]
-        Type=notify
-        WatchdogSec=30
         Environment=ARGS=
         EnvironmentFile=-/etc/default/tidegate
         ExecStart=\(program) serve --config.file /etc/tidegate/tidegate.yml --state.dir /var/lib/tidegate $ARGS
-        ExecReload=/bin/kill -HUP $MAINPID
-        Restart=on-failure
-        TimeoutStopSec=15
-        LimitNOFILE=65536
         DynamicUser=yes
+        User=tidegate
+        Group=tidegate
         StateDirectory=tidegate
-        StateDirectoryMode=0700
         RuntimeDirectory=tidegate
-        UMask=0077
-        CapabilityBoundingSet=
-        NoNewPrivileges=yes
+        LimitNOFILE=65536
         ProtectSystem=strict
         ProtectHome=yes
         PrivateTmp=yes
+        \(self.common)
+        """
+    }
+
+    /// The template unit. An instance may write wherever its user may, except to the system's directories.
+    private static func template(of program: String) -> String {
+        """
+        [Unit]
+        Description=Scheduled requests of %i
+        After=network-pre.target
+
+        [Service]
+        ExecStart=\(program) serve --config.file /etc/tidegate/%i.yml --state.dir /var/lib/tidegate-%i \
+        --control.socket /run/tidegate-%i/control.sock --web.listen-address 127.0.0.1:0
+        User=%i
+        StateDirectory=tidegate-%i
+        RuntimeDirectory=tidegate-%i
+        ProtectSystem=full
+        \(self.common)
+        """
+    }
+
+    private static let common = """
+        Type=notify
+        WatchdogSec=30
+        ExecReload=/bin/kill -HUP $MAINPID
+        Restart=on-failure
+        TimeoutStopSec=15
+        StateDirectoryMode=0700
+        UMask=0077
+        CapabilityBoundingSet=
+        NoNewPrivileges=yes
         PrivateDevices=yes
         ProtectClock=yes
         ProtectControlGroups=yes
@@ -113,7 +148,6 @@ struct GenerateSystemdCommand: ParsableCommand {
         [Install]
         WantedBy=multi-user.target
         """
-    }
 }
 
 /// `tidegate tasks`: controls the daemon's tasks over its control socket.
