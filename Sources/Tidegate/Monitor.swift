@@ -262,13 +262,13 @@ extension Monitor: MonitorView {
     /// The current counts of tasks and connections.
     package func sessionStatistics() -> SessionStatistics { self.session.statistics() }
 
-    /// The threads that have spent more than 10 s in one turn.
-    package var stalledThreads: Set<MonitorThread> {
-        let states: [MonitorThread: Bool] = [
-            .transfer: self.session.isStalled, .check: self.web.isStalled, .netlink: self.reachability.isStalled,
-            .observe: self.observer?.isStalled ?? false,
+    /// How busy the threads are that have started.
+    package var threads: [MonitorThread: ThreadLoad] {
+        let loads: [MonitorThread: ThreadLoad?] = [
+            .transfer: self.session.load, .check: self.web.load, .netlink: self.reachability.load,
+            .observe: self.observer?.load,
         ]
-        return Set(states.filter(\.value).keys)
+        return loads.compactMapValues(\.self)
     }
 
     /// The observer of other programs' connections; nil if the configuration does not ask for it.

@@ -52,6 +52,9 @@ package final class Inbox<Command: Sendable>: Sendable {
         return isOpen
     }
 
+    /// The commands that wait.
+    var count: Int { self.state.withLock { $0.commands.count } }
+
     /// Announces that the thread is about to wait; false if commands are pending, in which case it must not wait.
     ///
     /// Checking and parking are one step: a command is either seen here or wakes the thread.

@@ -34,8 +34,7 @@ extension LoopHandler {
 package final class LoopThread<Handler: LoopHandler>: Sendable {
     /// The queue of commands.
     package let inbox: Inbox<Handler.Command>
-    /// Reports whether the thread is stuck in one turn.
-    package let turns: TurnRecord
+    let turns: TurnRecord
     private let thread: Mutex<pthread_t?>
 
     /// Starts the thread; `make` runs on it, and the handler stays there.
@@ -73,6 +72,13 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     }
 
     deinit { self.stop() }
+
+    /// How busy the thread is.
+    package var load: ThreadLoad {
+        var load = self.turns.load
+        load.waiting = self.inbox.count
+        return load
+    }
 
     /// Sends a command to the handler; false if the thread is stopping, in which case the command is not executed.
     @discardableResult
@@ -180,19 +186,27 @@ private final class ThreadStart {
 }
 
 /// Records the turns of a ``LoopThread``; the thread writes it, any other may read it.
-package final class TurnRecord: Sendable {
+final class TurnRecord: Sendable {
     /// A thread whose turn takes longer than this is stalled.
-    package static let limit = Duration.seconds(10)
+    static let limit = Duration.seconds(10)
 
     private let clock = SystemClock()
     // When the turn began; 0 while the thread waits for something to do.
     private let start: Atomic<UInt64>
+    private let busy = Atomic<UInt64>(0)
+    private let longest = Atomic<UInt64>(0)
 
     // The thread's start is its first turn.
     init() { self.start = Atomic(self.clock.monotonic().nanoseconds) }
 
-    /// Whether the current turn has taken longer than the limit.
-    package var isStalled: Bool { self.isStalled(at: self.clock.monotonic()) }
+    /// The turns so far, without the commands that wait.
+    var load: ThreadLoad {
+        var load = ThreadLoad()
+        load.isStalled = self.isStalled(at: self.clock.monotonic())
+        load.busy = .nanoseconds(Int64(self.busy.load(ordering: .relaxed)))
+        load.longest = .nanoseconds(Int64(self.longest.load(ordering: .relaxed)))
+        return load
+    }
 
     func isStalled(at moment: MonotonicTime) -> Bool {
         let start = self.start.load(ordering: .relaxed)
@@ -201,7 +215,15 @@ package final class TurnRecord: Sendable {
 
     func begin(at moment: MonotonicTime) { self.start.store(moment.nanoseconds, ordering: .relaxed) }
 
-    func end() { self.start.store(0, ordering: .relaxed) }
+    // Only the thread writes, so that no addition is lost.
+    func end() {
+        let start = self.start.load(ordering: .relaxed)
+        let now = self.clock.monotonic().nanoseconds
+        let length = now > start ? now - start : 0
+        self.busy.store(self.busy.load(ordering: .relaxed) + length, ordering: .relaxed)
+        if length > self.longest.load(ordering: .relaxed) { self.longest.store(length, ordering: .relaxed) }
+        self.start.store(0, ordering: .relaxed)
+    }
 }
 
 /// The owner of a thread that starts when first needed: most diagnoses never send a packet through it.

@@ -237,6 +237,13 @@ enum Catalogue {
         "tidegate_config_last_reload_success_timestamp_seconds", "When the configuration was last loaded successfully.")
     static let threadStalled = gauge(
         "tidegate_thread_stalled", by: ["thread"], "Whether the thread has been in one turn for longer than 10 s.")
+    static let threadBusy = counter(
+        "tidegate_thread_busy_seconds_total", by: ["thread"], "Time in which the thread did not wait.")
+    static let threadLongestTurn = gauge(
+        "tidegate_thread_longest_turn_seconds", by: ["thread"],
+        "The longest time from one wait to the next.")
+    static let threadQueueLength = gauge(
+        "tidegate_thread_queue_length", by: ["thread"], "Commands that wait for the thread's next turn.")
     static let buildInfo = gauge(
         "tidegate_build_info", by: ["version", "revision", "swiftversion", "arch"], "The running build; always 1.")
 

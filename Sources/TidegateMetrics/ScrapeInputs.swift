@@ -16,8 +16,8 @@ package struct ScrapeInputs: Sendable {
     package var subscribers: [SubscriberKind: SubscriberStatistics] = [:]
     /// The statistics of the process; nil if they cannot be read.
     package var process: ProcessSample?
-    /// The threads that have stalled.
-    package var stalledThreads: Set<MonitorThread> = []
+    /// How busy the monitor's threads are.
+    package var threads: [MonitorThread: ThreadLoad] = [:]
     /// The statistics of other programs' connections; nil without an observer.
     package var connections: ConnectionStatistics?
     /// Requests that the endpoint is answering.
@@ -41,7 +41,7 @@ package struct ScrapeInputs: Sendable {
         self.process = ProcessReader(time: time).sample()
         self.requestsInFlight = requestsInFlight
         self.diagnosis = view.diagnosis
-        self.stalledThreads = view.stalledThreads
+        self.threads = view.threads
         self.connections = view.connectionObservation?.statistics
     }
 

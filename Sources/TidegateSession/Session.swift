@@ -153,7 +153,7 @@ public final class Session: Sendable {
     package var time: any TimeSource { self.dependencies.time }
 
     /// Whether the session's thread has been stuck in one turn for longer than 10 s.
-    package var isStalled: Bool { self.dependencies.mailbox.isStalled }
+    package var load: ThreadLoad? { self.dependencies.mailbox.load }
 
     // MARK: - Finding tasks
 

@@ -27,7 +27,7 @@ import TidegateCore
         }
         entered.wait()
         #expect(thread.turns.isStalled(at: late))
-        #expect(!thread.turns.isStalled, "not yet")
+        #expect(!thread.load.isStalled, "not yet")
         leave.signal()
         #expect(eventuallyNow { !thread.turns.isStalled(at: late) })
         thread.stop()

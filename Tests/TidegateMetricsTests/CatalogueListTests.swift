@@ -138,6 +138,9 @@ import TidegateCore
         tidegate_remote_write_failures_total counter error_type
         tidegate_remote_write_pending_bytes gauge
         tidegate_thread_stalled gauge thread
+        tidegate_thread_busy_seconds_total counter thread
+        tidegate_thread_longest_turn_seconds gauge thread
+        tidegate_thread_queue_length gauge thread
         tidegate_build_info gauge version revision swiftversion arch
         process_cpu_seconds_total counter
         process_open_fds gauge

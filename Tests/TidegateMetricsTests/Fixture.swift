@@ -51,7 +51,10 @@ struct Fixture {
             maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
             threads: 5)
         inputs.requestsInFlight = 1
-        inputs.stalledThreads = [.check]
+        var load = ThreadLoad()
+        (load.isStalled, load.waiting) = (true, 1)
+        (load.busy, load.longest) = (.milliseconds(30), .milliseconds(20))
+        inputs.threads = [.check: load]
         inputs.connections = ConnectionSamples.statistics
         let ladder = Explanation.Ladder(
             family: .ipv4, rungs: [RungReport(rung: .route, status: .ok), RungReport(rung: .gateway, status: .bad)])

@@ -19,7 +19,7 @@ final class FakeView: MonitorView {
         var tasks: [TaskInfo] = []
         var statistics = EveryEvent.statistics
         var isReady = true
-        var stalledThreads: Set<MonitorThread> = []
+        var threads: [MonitorThread: ThreadLoad] = [:]
         /// The status after the first verdict, if that verdict is missing.
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
@@ -54,7 +54,7 @@ final class FakeView: MonitorView {
 
     func task(_ id: TaskID) -> TaskInfo? { self.tasks().first { $0.id == id } }
     func sessionStatistics() -> SessionStatistics { self.state.withLock { $0.statistics } }
-    var stalledThreads: Set<MonitorThread> { self.state.withLock { $0.stalledThreads } }
+    var threads: [MonitorThread: ThreadLoad] { self.state.withLock { $0.threads } }
     var isReady: Bool { self.state.withLock { $0.isReady } }
 
     var diagnosis: HostDiagnosis? { self.state.withLock { $0.diagnosis } }

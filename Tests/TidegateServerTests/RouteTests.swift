@@ -50,7 +50,9 @@ import TidegateTestKit
 
     @Test("A thread that does not turn makes the process unhealthy, and a metric tells which")
     func stalledThread() async throws {
-        self.fixture.view.change { $0.stalledThreads = [.netlink] }
+        var load = ThreadLoad()
+        load.isStalled = true
+        self.fixture.view.change { [load] in $0.threads = [.netlink: load] }
         let response = try await self.fixture.respond("GET", "/-/healthy")
         #expect(response.status == 503)
         #expect(

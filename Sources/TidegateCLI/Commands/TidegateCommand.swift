@@ -97,7 +97,9 @@ struct GenerateSystemdCommand: ParsableCommand {
         """
     }
 
-    /// The template unit. An instance may write wherever its user may, except to the system's directories.
+    /// The template unit.
+    ///
+    /// An instance may write wherever its user may, except to the system's directories.
     private static func template(of program: String) -> String {
         """
         [Unit]

@@ -61,7 +61,7 @@ package final class ConnectionObserver: ConnectionObservation {
     package var statistics: ConnectionStatistics { self.kept.statistics }
 
     /// Whether the observer's thread has been stuck in one turn for longer than 10 s.
-    package var isStalled: Bool { self.thread.turns.isStalled }
+    package var load: ThreadLoad { self.thread.load }
 
     /// Records that the host's path of a family changed, or became known (`isFirst`), in which case earlier failures
     /// are not explained by it.

@@ -10,8 +10,8 @@ package protocol MonitorView: Sendable {
     func task(_ id: TaskID) -> TaskInfo?
     /// Counts of tasks and connections now.
     func sessionStatistics() -> SessionStatistics
-    /// The threads that have been in one turn for longer than 10 s.
-    var stalledThreads: Set<MonitorThread> { get }
+    /// How busy the threads are that have started.
+    var threads: [MonitorThread: ThreadLoad] { get }
     /// True once there is a first verdict; `unknown` is a verdict.
     var isReady: Bool { get }
     /// Waits for the first verdicts on this host and on every configured target, at most for `limit` in all.
@@ -24,6 +24,26 @@ package protocol MonitorView: Sendable {
     func pageViewed()
     /// What observes the connections of other programs; nil if nothing does.
     var connectionObservation: (any ConnectionObservation)? { get }
+}
+
+extension MonitorView {
+    /// The threads that have been in one turn for longer than 10 s.
+    package var stalledThreads: Set<MonitorThread> { Set(self.threads.filter(\.value.isStalled).keys) }
+}
+
+/// How busy a thread is that executes commands in turns.
+package struct ThreadLoad: Sendable, Hashable {
+    /// True if it has been in one turn for longer than 10 s.
+    package var isStalled = false
+    /// The time in turns that have ended.
+    package var busy = Duration.zero
+    /// The longest of these turns: how late the thread has been at most.
+    package var longest = Duration.zero
+    /// Commands that wait for the next turn.
+    package var waiting = 0
+
+    /// The load of a thread that has done nothing.
+    package init() {}
 }
 
 /// A thread without which a monitor does not work.

@@ -27,8 +27,15 @@ struct DaemonRecorder: Sendable {
             self.droppedSamples,
             self.failedWrites, self.pendingBytes, self.reloadSuccessful, self.reloadTime)
         registry.collect(Catalogue.threadStalled, by: MonitorThread.allCases) {
-            $0.stalledThreads.contains($1) ? 1 : 0
+            $0.threads[$1]?.isStalled == true ? 1 : 0
         }
+        registry.collect(Catalogue.threadBusy) { inputs, samples in
+            for (thread, load) in inputs.threads { samples.add(thread.label, value: load.busy.inSeconds) }
+        }
+        registry.collect(Catalogue.threadLongestTurn) { inputs, samples in
+            for (thread, load) in inputs.threads { samples.add(thread.label, value: load.longest.inSeconds) }
+        }
+        registry.collect(Catalogue.threadQueueLength, by: MonitorThread.allCases) { $0.threads[$1]?.waiting }
         registry.collect(Catalogue.buildInfo) { _, samples in
             samples.add(build.version, build.revision, build.swiftVersion, build.architecture, value: 1)
         }

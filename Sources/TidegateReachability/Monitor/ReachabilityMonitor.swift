@@ -91,7 +91,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     package var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
     /// Whether the netlink thread has been stuck in one turn for longer than 10 s.
-    package var isStalled: Bool { self.thread?.turns.isStalled ?? false }
+    package var load: ThreadLoad? { self.thread?.load }
 
     /// The first status in which every configured target's name is resolved; otherwise the status after `limit` or when
     /// the Swift task is cancelled.

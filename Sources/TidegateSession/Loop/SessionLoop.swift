@@ -104,7 +104,7 @@ final class Mailbox: TaskController {
     func connect(_ thread: TransferThread<SessionLoop>) { self.thread.withLock { $0 = (thread, thread.inbox) } }
 
     /// Whether the thread has been stuck in one turn for longer than 10 s.
-    var isStalled: Bool { self.thread.withLock { $0?.0.turns.isStalled ?? false } }
+    var load: ThreadLoad? { self.thread.withLock { $0?.0.load } }
 
     /// False if the thread is gone, in which case nothing happens.
     @discardableResult

@@ -26,7 +26,7 @@ package final class AttemptClient: Sendable {
     deinit { self.lazy.take()?.stop() }
 
     /// Whether its thread has been stuck in one turn for longer than 10 s.
-    package var isStalled: Bool { self.lazy.started?.turns.isStalled ?? false }
+    package var load: ThreadLoad? { self.lazy.started?.load }
 
     /// Runs an attempt with any number; it ends after `limit` or when the Swift task is cancelled.
     ///

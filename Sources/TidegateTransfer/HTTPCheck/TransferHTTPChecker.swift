@@ -21,7 +21,7 @@ package struct TransferHTTPChecker: HTTPChecker {
     }
 
     /// Whether its thread has been stuck in one turn for longer than 10 s.
-    package var isStalled: Bool { self.client.isStalled }
+    package var load: ThreadLoad? { self.client.load }
 
     /// Checks once; returns immediately when the Swift task is cancelled.
     ///
