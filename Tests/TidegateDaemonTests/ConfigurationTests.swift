@@ -1,3 +1,4 @@
+import Foundation
 internal import HTTPTypes
 import Testing
 import Tidegate
@@ -269,6 +270,30 @@ import Tidegate
             try Configuration.parse("tasks:\n  - \(text)\n", file: "t.yml")
         }
         #expect(error.description == "t.yml:2: \(message)")
+    }
+
+    @Test("A proxy with its password may be in a file of its own, which no message quotes")
+    func proxyFile() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let text = "transfers: {proxy_file: \(file.path)}"
+        func problem(_ text: String) -> String? {
+            #expect(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }.map { "\($0)" }
+        }
+        let place = "t.yml:1: transfers.proxy_file: \(file.path)"
+        #expect(problem(text) == "\(place) cannot be read: No such file or directory")
+        try "\n".write(to: file, atomically: true, encoding: .utf8)
+        #expect(problem(text) == "\(place) is empty")
+        try "u:hunter2".write(to: file, atomically: true, encoding: .utf8)
+        #expect(problem(text) == "\(place) has no proxy SCHEME://USER:PASSWORD@HOST:PORT")
+        try "http://u:hunter2@p:3128\n".write(to: file, atomically: true, encoding: .utf8)
+        #expect(try Configuration.parse(text, file: "t.yml").transfers.session.proxy.both == "http://u:hunter2@p:3128")
+        #expect(
+            problem("transfers: {proxy: \"http://p:1\", proxy_file: \(file.path)}")
+                == "t.yml:1: transfers: proxy and proxy_file are mutually exclusive")
+        #expect(
+            problem("transfers: {proxy_file: p}")
+                == "t.yml:1: transfers.proxy_file: \"p\" is not an absolute path")
     }
 
     @Test("All mistakes are told, in the order of their lines")

@@ -61,6 +61,8 @@ import Tidegate
         }
         let applied: Set = [
             "transfers.retry", "transfers.gate", "tasks", "modules", "probe_targets", "probe_credentials", "probes",
+            // Another proxy is a change of transfers.proxy, wherever it stands.
+            "transfers.proxy_file",
         ]
         #expect(Set(keys).subtracting(applied) == Set(Self.rows.flatMap(\.1)))
     }

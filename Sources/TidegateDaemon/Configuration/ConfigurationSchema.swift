@@ -8,9 +8,9 @@ enum ConfigurationSchema {
     static let root: [Field<Configuration>] = [
         .section("reachability", \.self, Self.reachability, isComparedByKey: true)
             .documented("What is watched, and which targets are checked. Changes need a restart."),
-        .section("transfers", \.transfers, Self.transfers, isComparedByKey: true)
-            .documented(
-                "How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
+        .section("transfers", \.transfers, Self.transfers, isComparedByKey: true) { _, section in
+            section.refuse(together: ["proxy", "proxy_file"])
+        }.documented("How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
         .section("journal", \.journal, Self.journal)
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
         .section("control", \.memberDirectories, Self.control)
@@ -103,6 +103,8 @@ enum ConfigurationSchema {
         .value("proxy", \.session.proxy.both, ValueParser<String>.proxy).documented(
             "A proxy of http, https, socks4a, socks5 or socks5h: SCHEME://USER:PASSWORD@HOST:PORT. The environment is not read."
         ),
+        .value("proxy_file", ValueParser<String>.proxyFile) { $0.session.proxy.both = $1 }.documented(
+            "A file with the proxy, read when the sidecar starts, to keep its password out of this one."),
         .list("no_proxy", \.session.proxy.exceptions, ValueParser<String>.text).documented(
             "Hosts, domains, networks, each perhaps with a port, or \"*\": what is connected to directly.",
             default: "[]"),

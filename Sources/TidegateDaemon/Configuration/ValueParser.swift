@@ -102,6 +102,17 @@ extension ValueParser<String> {
 
     static let proxy = ValueParser.checked("a proxy") { _ = try Proxy($0) }
 
+    // No message quotes what the file has.
+    static let proxyFile = ValueParser.text("an absolute path") { file in
+        guard file.hasPrefix("/") else { throw TextError("\"\(file)\" is not an absolute path") }
+        let proxy: String
+        do throws(TextError) { proxy = try TextFile.secret(in: file) } catch { throw TextError("\(file) \(error)") }
+        guard (try? Proxy(proxy)) != nil else {
+            throw TextError("\(file) has no proxy SCHEME://USER:PASSWORD@HOST:PORT")
+        }
+        return proxy
+    }
+
     static let pin = ValueParser.checked("a pin") { _ = try CertificatePin($0) }
 
     static let digest = ValueParser.text("a SHA-256") { try ContentDigest(parsing: $0).description }

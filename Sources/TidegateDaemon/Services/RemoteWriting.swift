@@ -74,11 +74,7 @@ extension Configuration.RemoteWrite {
     }
 
     private static func secret(in file: String) throws(TaskError) -> String {
-        do {
-            let text = try TextFile.read(file, atMost: 1 << 16)
-            guard let end = text.lastIndex(where: { !$0.isNewline }) else { throw TextError("is empty") }
-            return String(text[...end])
-        } catch {
+        do { return try TextFile.secret(in: file) } catch {
             throw TaskError(reason: .fileError, underlying: "\(file): \(error)")
         }
     }

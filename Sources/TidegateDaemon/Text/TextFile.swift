@@ -18,6 +18,13 @@ package enum TextFile {
         return try self.read(descriptor, atMost: limit)
     }
 
+    /// The secret in a file of its own: the text without the line ends behind it; the error does not name the file.
+    static func secret(in path: String) throws(TextError) -> String {
+        let text = try self.read(path, atMost: 1 << 16)
+        guard let end = text.lastIndex(where: { !$0.isNewline }) else { throw TextError("is empty") }
+        return String(text[...end])
+    }
+
     /// The rest of the text from a descriptor.
     package static func read(_ descriptor: Int32, atMost limit: Int) throws(TextError) -> String {
         var bytes: [UInt8] = []
