@@ -63,6 +63,11 @@ package final class Endpoint: Sendable {
         self.routes.status.samples(inFlight: self.inFlight.load(ordering: .relaxed))
     }
 
+    /// Metrics, probes and the newest events, as texts by file name, for a bug report.
+    package func supportFiles() async -> [String: String] {
+        await self.routes.status.supportFiles(inFlight: self.inFlight.load(ordering: .relaxed))
+    }
+
     /// Serves until the Swift task is cancelled or a graceful shutdown begins; running responses are completed first.
     ///
     /// - Parameter whenListening: Called once when every address is bound. Receives the addresses in the order of the

@@ -90,6 +90,44 @@ struct SidecarSecretsTests {
         for name in ["probe m", "probe h", "config"] { #expect(outputs[name]?.contains("<secret>") == true, "\(name)") }
     }
 
+    @Test(
+        "A bug report has everything that was promised, and no secret",
+        .enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"))
+    func support() async throws {
+        defer { self.server.stop() }
+        let (daemon, namespace) = (try await self.daemon(), try NetworkNamespace())
+        _ = try await self.submit(to: daemon)
+        let archive = "\(daemon.path)/report.tar.gz"
+        let command = ["support", "-o", archive, "--control.socket", "\(daemon.path)/sock"]
+        func run() async throws -> Program.Output {
+            try await Program.run(namespace.inside([BuiltProduct.path(of: "tidegate")] + command))
+        }
+        let report = try await run()
+        #expect(report.status == 0 && report.errors.isEmpty, "\(report)")
+        let names = try await Program.expect(["tar", "--list", "--file", archive]).split(separator: "\n")
+            .compactMap { $0.split(separator: "/").dropFirst().first.map(String.init) }
+        let promised = [
+            "addresses.txt", "connections.json", "events.jsonl", "explain.txt", "kernel.txt", "links.txt", "log.txt",
+            "metrics.txt", "probes.json", "resolver.txt", "routes.txt", "rules.txt", "status.json", "status.txt",
+            "tasks.json", "tidegate.yml", "version.txt", "web.yml",
+        ]
+        #expect(names.sorted() == promised)
+        // The list comes first.
+        let listed = report.output.split(separator: "\n").dropLast().map { String($0.prefix { $0 != " " }) }
+        #expect(listed == promised)
+        for name in names {
+            let text = try await Program.expect(["tar", "-xOf", archive, "--wildcards", "*/\(name)"])
+            #expect(try self.leaks(in: text) == [], "\(name): \(text)")
+            if name.hasSuffix(".yml") { #expect(text.contains("<secret>"), "\(name): \(text)") }
+            if name == "metrics.txt" { #expect(text.contains("\ntidegate_build_info{")) }
+            if name == "events.jsonl" { #expect(text.contains(#""event":"task.completed""#), "\(text)") }
+        }
+        let again = try await run()
+        #expect(again.status == 1)
+        #expect(again.errors == "tidegate: \(archive) exists; choose another file with --output\n")
+        _ = await daemon.stop()
+    }
+
     // What the program prints of tasks whose requests have secrets everywhere.
     private func submit(to daemon: ConfiguredDaemon) async throws -> [String: String] {
         let local = "https://localhost:\(self.encrypted.port)/?token=hunter2"

@@ -14,8 +14,8 @@ package enum Secrets {
 
     /// Keys of a configuration; header fields have a rule of their own.
     package static let keys: Set = [
-        "bearer_token", "body", "client_secret", "credentials", "endpoint_params", "key", "metadata", "password",
-        "proxy_connect_header", "secrets", "send",
+        "basic_auth_users", "bearer_token", "body", "client_secret", "credentials", "endpoint_params", "form", "key",
+        "metadata", "password", "proxy_connect_header", "secrets", "send",
     ]
 
     /// True for a header field whose name says that its value is a secret.

@@ -138,6 +138,18 @@ extension Configuration {
     ///
     /// - Throws: ``ConfigurationError`` with, for every problem, the file, the line and the key.
     package static func load(file: String) throws(ConfigurationError) -> Configuration {
+        try self.root(of: file).map { root throws(ConfigurationError) in try Configuration(root, name: file) }
+            ?? Configuration()
+    }
+
+    /// The text of a configuration file, or of a directory's files together, without secrets and comments.
+    ///
+    /// - Throws: ``ConfigurationError`` if a file cannot be read or is not YAML.
+    package static func redactedText(of file: String) throws(ConfigurationError) -> String {
+        try self.root(of: file).map(ConfigurationText.text) ?? ""
+    }
+
+    private static func root(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: file))?.sorted()
         let files = names?.filter { $0.hasSuffix(".yml") && !$0.hasPrefix(".") }.map { "\(file)/\($0)" } ?? [file]
         guard !files.isEmpty else { throw ConfigurationError(file: file, "has no file that ends in .yml") }
@@ -154,8 +166,7 @@ extension Configuration {
             }
         }
         guard problems.entries.isEmpty else { throw ConfigurationError(problems.entries) }
-        return try root.map { root throws(ConfigurationError) in try Configuration(root, name: file) }
-            ?? Configuration()
+        return root
     }
 
     /// Reads the configuration from the text of a file; `file` is its name in messages.

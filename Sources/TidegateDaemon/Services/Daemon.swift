@@ -270,7 +270,8 @@ package struct Daemon: Sendable {
         ]
         // Stopped before the session: a task that is kept for the next process must not be recorded as completed.
         if let journal {
-            services.append(self.controlService(dependencies, journal, scheduler, policies))
+            services.append(
+                self.controlService(dependencies, journal, scheduler, policies) { await endpoint.supportFiles() })
         }
         services += dependencies.notices
         services.append(DaemonService.atShutdown { dependencies.stop() })
@@ -334,7 +335,8 @@ package struct Daemon: Sendable {
     }
 
     private func controlService(
-        _ dependencies: Dependencies, _ journal: Journal, _ scheduler: Scheduler, _ policies: TransferPolicies
+        _ dependencies: Dependencies, _ journal: Journal, _ scheduler: Scheduler, _ policies: TransferPolicies,
+        supportFiles: @escaping @Sendable () async -> [String: String]
     ) -> DaemonService {
         let control = SessionControl(
             monitor: dependencies.monitor, notes: dependencies.notes, bodies: dependencies.bodies,
@@ -353,7 +355,10 @@ package struct Daemon: Sendable {
                             "observation",
                             (monitor.connectionObservation?.statistics ?? ConnectionStatistics()).observation))
             },
-            connections: { [connections = monitor.connections] in await connections.report() })
+            connections: { [connections = monitor.connections] in await connections.report() },
+            supportFiles: { [settings = self.settings] in
+                await supportFiles().merging(settings.configurationTexts) { $1 }
+            })
         return DaemonService {
             try await server.runUntilShutdown(socket: socket, dependencies.logger, dependencies.start)
         }

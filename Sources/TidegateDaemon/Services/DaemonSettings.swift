@@ -27,6 +27,18 @@ package struct DaemonSettings: Sendable {
     /// How probes run; the modules come from the configuration file.
     package var probes = ProbeRunner.Configuration()
 
+    /// The configuration files as they are now, without secrets, by the names that they have in a bug report.
+    var configurationTexts: [String: String] {
+        ["tidegate.yml": self.configurationFile, "web.yml": self.webConfigurationFile].compactMapValues { file in
+            guard let file else { return nil }
+            do throws(ConfigurationError) {
+                return "# \(file)\n\(try Configuration.redactedText(of: file))"
+            } catch {
+                return "# \(error)\n"
+            }
+        }
+    }
+
     /// Settings with the default paths.
     package init(paths: DefaultPaths) {
         self.controlSocket = paths.socket

@@ -15,6 +15,9 @@ struct ControlRoutes: Sendable {
     /// Returns what is known of other programs' connections.
     var connections: @Sendable () async -> ConnectionsReport = { ConnectionsReport() }
 
+    /// Returns what a bug report needs, as texts by file name.
+    var supportFiles: @Sendable () async -> [String: String] = { [:] }
+
     /// The largest body that is read; a task's own body may have 16 MiB.
     static let bodyLimit = 24 << 20
 
@@ -45,6 +48,9 @@ struct ControlRoutes: Sendable {
         table.add(
             "/api/v1/connections",
             [(.get, { _, _ in .json(ConnectionsDocument(await routes.connections()).json) })])
+        table.add(
+            "/api/v1/support",
+            [(.get, { _, _ in .json(.object(await routes.supportFiles().map { .init($0, .string($1)) })) })])
         table.add("/api/v1/events", [(.get, { try await routes.watch($1) })])
         return table.responder()
     }

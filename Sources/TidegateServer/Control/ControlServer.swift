@@ -20,15 +20,16 @@ package final class ControlServer: Sendable {
     /// A server at `path` that forwards commands to `control`.
     ///
     /// Watchers get the task events of `bus`. `report` returns the object with the configured targets and the latest
-    /// diagnosis, and `connections` what is known of other programs' connections.
+    /// diagnosis, `connections` what is known of other programs' connections, and `supportFiles` what a bug report needs.
     package init(
         path: String, control: any TaskControl, bus: EventBus, time: any TimeSource,
         report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
-        connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() }
+        connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() },
+        supportFiles: @escaping @Sendable () async -> [String: String] = { [:] }
     ) {
         self.socket = ControlSocketPath(path: path)
         self.responder = ControlRoutes(
-            control: control, bus: bus, report: report, connections: connections
+            control: control, bus: bus, report: report, connections: connections, supportFiles: supportFiles
         ).responder(middlewares: [
             StandardHeadersMiddleware(time: time),
             PeerMiddleware(verification: PeerVerification(ownUser: geteuid(), path: path)),

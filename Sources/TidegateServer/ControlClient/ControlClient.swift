@@ -48,6 +48,11 @@ package struct ControlClient: Sendable {
         return document.report
     }
 
+    /// What a bug report needs of the daemon, as texts by file name.
+    package func supportFiles() async throws(ControlClientError) -> [String: String] {
+        try await self.call(.GET, "/api/v1/support").decoded().value
+    }
+
     /// One task.
     package func task(_ id: String) async throws(ControlClientError) -> ControlReply<TaskDocument> {
         try await self.call(.GET, "/api/v1/tasks/\(id)").decoded()

@@ -122,6 +122,18 @@ struct StatusRoutes: Sendable {
         return key.isCompressed ? Gzip.compress(body) ?? body : body
     }
 
+    /// What a bug report needs, as texts by file name.
+    func supportFiles(inFlight: Int) async -> [String: String] {
+        let redaction = self.dependencies.configuration.redaction
+        let exposition = self.exposition(Scrape(format: .text, names: [], isCompressed: false), inFlight: inFlight)
+        let events = self.dependencies.history.newest(self.dependencies.history.capacity)
+        let probes = ProbesDocument.json(await self.dependencies.scheduledProbes(), redaction: redaction)
+        return [
+            "metrics.txt": String(decoding: exposition, as: UTF8.self), "probes.json": "\(probes)\n",
+            "events.jsonl": events.map { "\($0.json(redaction: redaction))\n" }.joined(),
+        ]
+    }
+
     /// The samples that a scrape would return now.
     func samples(inFlight: Int) -> [MetricSample] {
         self.dependencies.recorder.samples(of: self.inputs(inFlight: inFlight))
