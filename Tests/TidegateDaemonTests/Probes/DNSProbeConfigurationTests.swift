@@ -52,7 +52,7 @@ import TidegateCEL
                 ".valid_rcodes[0]: \"OK\" is not a response code such as NOERROR or NXDOMAIN"
             ),
             ("{query_name: a, transport_protocol: sctp}", ".transport_protocol: \"sctp\" is not udp or tcp"),
-            ("{query_name: a, dns_over_tls: true}", ": dns_over_tls needs transport_protocol: tcp"),
+            ("{query_name: a, dns_over_tls: true}", ".dns_over_tls: needs transport_protocol: tcp"),
             (
                 "{query_name: a, validate_answer_rrs: {fail_if_matches_regexp: [\":[\"]}}",
                 ".validate_answer_rrs.fail_if_matches_regexp[0]: \":[\" is not a regular expression: missing ]: ["

@@ -140,7 +140,7 @@ enum ProbeSchema {
     /// Rejects keys that lack a key which they need.
     private static func checkDNS(_ options: DNSProbeOptions, _ section: inout SectionCheck) {
         if options.isEncrypted, options.transport != .tcp {
-            section.add("dns_over_tls needs transport_protocol: tcp")
+            section.add("needs transport_protocol: tcp", at: section.node.value(of: "dns_over_tls"))
         }
     }
 
