@@ -16,19 +16,24 @@ struct ProbeCommand: AsyncParsableCommand {
             Reads the kernel directly; needs no daemon and no privileges. Without a path to the target the probe ends \
             immediately, and its result says nothing about the target.
 
+            --check compares instead of probing: it lists the keys of a file that blackbox_exporter treats \
+            differently, and those that are refused here. docs/probes.md also has what no key decides.
+
             Examples:
               tidegate probe http_2xx https://example.com/
               tidegate probe --config.file /etc/prometheus/blackbox.yml --debug http_post_2xx http://10.0.0.7:8080/
+              tidegate probe --check /etc/prometheus/blackbox.yml
 
             Exit status: 0 if the probe succeeds, 1 if it fails, 2 for usage and configuration errors, 3 if this host \
-            has no path to the target.
+            has no path to the target. With --check: 0 if no key behaves differently, 1 if one does, 2 if the file \
+            cannot be read.
             """)
 
     @Argument(help: .value("module", "Name of the module."))
-    var module: String
+    var module: String?
 
     @Argument(help: .value("target", "Target to probe."))
-    var target: String
+    var target: String?
 
     @Option(name: .customLong("config.file"), help: .value("file", "Configuration file (YAML)."))
     var configurationFile: String?
@@ -39,11 +44,28 @@ struct ProbeCommand: AsyncParsableCommand {
     @Flag(help: "Also print the log and the module, as -v does.")
     var debug = false
 
+    @Option(help: .value("file", "List what blackbox_exporter does differently with this configuration file."))
+    var check: String?
+
+    @Flag(help: "With --check: print one JSON object.")
+    var json = false
+
     @OptionGroup var verbosity: VerbosityOptions
 
-    func validate() throws { _ = try OptionParsing.positive(self.timeout, of: "--timeout") }
+    func validate() throws {
+        _ = try OptionParsing.positive(self.timeout, of: "--timeout")
+        try OptionParsing.exclude(("--json", self.json), ("--quiet", self.verbosity.quiet))
+        if self.check == nil {
+            if self.json { throw ValidationError("--json requires --check") }
+            if self.target == nil { throw ValidationError("a module and a target are required, or --check FILE") }
+        } else if self.module != nil || self.configurationFile != nil || self.debug {
+            throw ValidationError("--check takes no module, target, --config.file or --debug")
+        }
+    }
 
     func run() async throws {
+        if let file = self.check { return try self.compare(file) }
+        let target = self.target ?? ""
         let limit = try OptionParsing.positive(self.timeout, of: "--timeout")
         let probes = try self.probes()
         let monitor = OneShotMonitor(targets: [])
@@ -56,7 +78,7 @@ struct ProbeCommand: AsyncParsableCommand {
         let report: ProbeReport
         do throws(ProbeRefusal) {
             report = try await runner.probe(
-                ProbeQuestion(module: self.module, target: self.target, scrapeTimeout: "\(limit.inSeconds)"))
+                ProbeQuestion(module: self.module ?? "", target: target, scrapeTimeout: "\(limit.inSeconds)"))
         } catch {
             throw ValidationError(self.sentence(error))
         }
@@ -68,7 +90,7 @@ struct ProbeCommand: AsyncParsableCommand {
         }
         guard let failure = report.failure else { return }
         throw CommandError(
-            report.isGated ? .unknown : .no, "\(self.target): \(failure.text) (\(failure.party))")
+            report.isGated ? .unknown : .no, "\(target): \(failure.text) (\(failure.party))")
     }
 
     private func probes() throws -> ProbeRunner.Configuration {
@@ -95,5 +117,38 @@ struct ProbeCommand: AsyncParsableCommand {
         case .tooMany(let limit): "\(limit) probes are running"
         case .hostnameConflict(let module, _): "the module asks for the host \(module)"
         }
+    }
+}
+
+extension ProbeCommand {
+    /// Prints what blackbox_exporter does differently with a configuration.
+    private func compare(_ file: String) throws {
+        let differences = try Result { () throws(ConfigurationError) in try ModuleDifference.all(inFile: file) }
+            .mapError { CommandError(.configuration($0)) }.get()
+        let terminal = Terminal()
+        if self.json {
+            terminal.print((["schema": 1, "differences": .array(differences.map(\.json))] as JSONValue).description)
+        } else if !self.verbosity.quiet {
+            let width = max(20, terminal.isOutputTerminal ? terminal.outputStyle.width : ExplanationText.maxWidth) - 4
+            for line in differences.flatMap({ $0.lines(width: width) }) { terminal.print(line) }
+            let count = Set(differences.map { [$0.place.file, "\($0.place.line ?? 0)", $0.place.key] }).count
+            let keys = count == 1 ? "1 key behaves" : "\(count) keys behave"
+            terminal.print(count == 0 ? "\(file) behaves the same here" : "\(keys) differently")
+        }
+        if !differences.isEmpty { throw CommandError(.no) }
+    }
+}
+
+extension ModuleDifference {
+    /// The difference in lines of at most `width` columns, and an indent of four.
+    fileprivate func lines(width: Int) -> [String] {
+        let sides = [self.exporter.map { "blackbox_exporter: \($0)" }, self.here.map { "Tidegate: \($0)" }]
+        let lines = ([self.place.description] + sides.compactMap(\.self)).flatMap { LineWrapper.lines($0, to: width) }
+        return lines.enumerated().map { $0 == 0 ? $1 : "    \($1)" }
+    }
+
+    fileprivate var json: JSONValue {
+        self.place.json.adding(.init("blackbox_exporter", .optional(self.exporter)))
+            .adding(.init("tidegate", .optional(self.here)))
     }
 }

@@ -116,13 +116,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func report(_ problems: [ConfigurationError.Problem]) {
-        let list = problems.map { problem -> JSONValue in
-            [
-                "file": .string(problem.file), "line": .optional(problem.line),
-                "key": .optional(problem.key), "message": .string(problem.message),
-            ]
-        }
-        let object: JSONValue = ["schema": 1, "ok": .bool(problems.isEmpty), "problems": .array(list)]
+        let list = JSONValue.array(problems.map(\.json))
+        let object: JSONValue = ["schema": 1, "ok": .bool(problems.isEmpty), "problems": list]
         Terminal().print(object.description)
     }
 
@@ -154,3 +149,13 @@ struct ServeCommand: AsyncParsableCommand {
 extension LogLevel: ExpressibleByArgument {}
 
 extension LogFormat: ExpressibleByArgument {}
+
+extension ConfigurationError.Problem {
+    /// The problem in the JSON of `--config.check` and `tidegate probe --check`.
+    var json: JSONValue {
+        [
+            "file": .string(self.file), "line": .optional(self.line), "key": .optional(self.key),
+            "message": .string(self.message),
+        ]
+    }
+}

@@ -138,7 +138,7 @@ extension Configuration {
     ///
     /// - Throws: ``ConfigurationError`` with, for every problem, the file, the line and the key.
     package static func load(file: String) throws(ConfigurationError) -> Configuration {
-        try self.root(of: file).map { root throws(ConfigurationError) in try Configuration(root, name: file) }
+        try self.root(ofFile: file).map { root throws(ConfigurationError) in try Configuration(root, name: file) }
             ?? Configuration()
     }
 
@@ -146,10 +146,11 @@ extension Configuration {
     ///
     /// - Throws: ``ConfigurationError`` if a file cannot be read or is not YAML.
     package static func redactedText(of file: String) throws(ConfigurationError) -> String {
-        try self.root(of: file).map(ConfigurationText.text) ?? ""
+        try self.root(ofFile: file).map(ConfigurationText.text) ?? ""
     }
 
-    private static func root(of file: String) throws(ConfigurationError) -> ConfigurationNode? {
+    /// The content of a file, or of the files of a directory; nil if they are empty.
+    static func root(ofFile file: String) throws(ConfigurationError) -> ConfigurationNode? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: file))?.sorted()
         let files = names?.filter { $0.hasSuffix(".yml") && !$0.hasPrefix(".") }.map { "\(file)/\($0)" } ?? [file]
         guard !files.isEmpty else { throw ConfigurationError(file: file, "has no file that ends in .yml") }
@@ -175,8 +176,8 @@ extension Configuration {
         return try Configuration(root, name: file)
     }
 
-    // `name` stands for the whole configuration in messages.
-    private init(_ root: ConfigurationNode, name file: String) throws(ConfigurationError) {
+    /// Reads a configuration; `name` stands for all of it in messages.
+    init(_ root: ConfigurationNode, name file: String) throws(ConfigurationError) {
         var problems = ProblemList()
         var configuration = Configuration()
         problems.read(ConfigurationSchema.root, from: root, into: &configuration)

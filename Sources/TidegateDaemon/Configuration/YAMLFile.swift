@@ -108,8 +108,12 @@ struct ConfigurationNode: Sendable {
 
     /// The value of `key`; nil if this is not a section or has no such key.
     func value(of key: String) -> ConfigurationNode? {
-        guard case .section(let entries) = self.content else { return nil }
-        return entries.first { $0.key == key }?.value
+        self.entries.first { $0.key == key }?.value
+    }
+
+    /// The keys of a section; empty if this is not a section.
+    var entries: [Entry] {
+        if case .section(let entries) = self.content { entries } else { [] }
     }
 
     /// The elements of a list; empty if this is not a list.

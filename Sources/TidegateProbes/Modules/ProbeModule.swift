@@ -143,6 +143,13 @@ package struct StreamProbeOptions: Sendable, Hashable {
     /// True if the connection is encrypted at any time.
     package var mayUseTLS: Bool { self.usesTLS || self.dialogue.contains { $0.startsTLS } }
 
+    /// True if nothing that the server sends after the handshake shows whether it accepts this host's certificate.
+    package var ignoresRefusal: Bool {
+        self.mayUseTLS && self.tls.hasIdentity
+            && self.dialogue.reversed().prefix { !$0.startsTLS }
+                .allSatisfy { $0.expect == nil && $0.expectedBytes.isEmpty }
+    }
+
     /// One entry of `query_response`: first the expected input, then the output, then TLS.
     package struct Step: Sendable, Hashable {
         /// Lines are read until one matches; nil reads no lines.

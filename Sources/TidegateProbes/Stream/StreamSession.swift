@@ -86,10 +86,7 @@ struct StreamSession: DialogueSession {
 
     /// Waits for the server's verdict on this host's certificate, unless its answers already show that it accepted it.
     private func end(_ connection: StreamConnection) async throws(Failure) {
-        let said = self.options.dialogue.reversed().prefix { !$0.startsTLS }
-        guard self.options.mayUseTLS, self.options.tls.certificateFile != nil || self.options.tls.certificate != nil,
-            !said.contains(where: { $0.expect != nil || !$0.expectedBytes.isEmpty })
-        else { return }
+        guard self.options.ignoresRefusal else { return }
         try await Failure.perform(.tls) { try await connection.end() }
     }
 

@@ -65,8 +65,10 @@ enum ProbeSchema {
         check: { probes, list in list.refuseDuplicates(of: "name", in: probes.map(\.name)) }
     ).documented("Targets that the sidecar probes on a schedule. Changes apply when the file is reloaded.")
 
-    // Fields are read in this order. The prober comes first, because a module keeps only the block of its own.
-    private static let module: [Field<ProbeModule>] = [
+    /// The keys of a module, in the order in which they are read.
+    ///
+    /// The prober comes first, because a module keeps only the block of its own.
+    static let module: [Field<ProbeModule>] = [
         .value("prober", \.prober, .prober, isRequired: true),
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .zero)),
         Self.block({ .http($0) }, HTTPProbeOptions(), HTTPProbeSchema.fields, check: HTTPProbeSchema.check),
