@@ -25,7 +25,10 @@ struct TidegateCommand: AsyncParsableCommand {
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Print starter files.",
-        subcommands: [GenerateConfigCommand.self, GenerateSchemaCommand.self, GenerateSystemdCommand.self])
+        subcommands: [
+            GenerateConfigCommand.self, GenerateSchemaCommand.self, GenerateSystemdCommand.self,
+            GenerateKubernetesCommand.self,
+        ])
 }
 
 /// `tidegate generate config`: prints the sidecar's configuration file.
