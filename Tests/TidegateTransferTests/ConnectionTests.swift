@@ -24,6 +24,19 @@ struct ConnectionTests {
         #expect(try recorder.ask { $0.connections.active } == 0)
     }
 
+    @Test("An attempt after one that found no address succeeds on the same handle")
+    func noAddress() throws {
+        let server = try LiveServer { _ in .respond(text: "x") }
+        defer { server.stop() }
+        let recorder = try AttemptRecorder()
+        // No resolver is asked for a label that is too long (RFC 1035 2.3.4).
+        let lost = try recorder.run(AttemptRequest(1, "http://\(String(repeating: "a", count: 64))/"))
+        #expect(lost.failure == .resolveFailed)
+        for number: UInt64 in 2...4 {
+            #expect(try recorder.run(AttemptRequest(number, server.url())).body == Array("x".utf8))
+        }
+    }
+
     @Test("Given addresses are used instead of resolving, and new ones as soon as they are given")
     func pinned() throws {
         let server = try LiveServer(address: "127.0.0.1") { _ in .respond(text: "one") }

@@ -48,8 +48,7 @@ extension EasyHandle {
         try self.set(CURLOPT_TCP_KEEPIDLE, CurlLimits.keepAliveIdle)
         try self.set(CURLOPT_TCP_KEEPINTVL, CurlLimits.keepAliveInterval)
         try self.set(CURLOPT_MAXAGE_CONN, CurlLimits.connectionAge)
-        let buffer = request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer
-        try self.set(CURLOPT_BUFFERSIZE, buffer)
+        try self.setReceiveBuffer(request.staysInMemory ? CurlLimits.smallReceiveBuffer : CurlLimits.receiveBuffer)
         if request.value.lastStage <= .tls { try self.set(CURLOPT_CONNECT_ONLY, 1) }
         if let zone = request.zone { try self.set(CURLOPT_ADDRESS_SCOPE, Int(zone)) }
         // libcurl ignores zones when it reuses a connection.
@@ -60,6 +59,13 @@ extension EasyHandle {
         // Received bytes are throttled by PauseState.
         guard let limit = request.value.bytesPerSecondLimit else { return }
         try self.set(CURLOPT_MAX_SEND_SPEED_LARGE, offset: limit)
+    }
+
+    // A handle keeps its buffer after a transfer that found no address, and libcurl then refuses another size (7.71 on).
+    // No buffer is smaller than libcurl's default, which applies after a reset.
+    private func setReceiveBuffer(_ size: Int) throws(CurlError) {
+        let code = tg_easy_set_long(self.raw, CURLOPT_BUFFERSIZE, size)
+        if code != CURLE_BAD_FUNCTION_ARGUMENT { try CurlError.check(code, "CURLOPT_BUFFERSIZE") }
     }
 
     func setTLS(_ tls: TLSOptions, context: UnsafeMutableRawPointer) throws(CurlError) {
