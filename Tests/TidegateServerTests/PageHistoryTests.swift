@@ -46,6 +46,16 @@ import TidegateTestKit
         bus.publish(.daemon(.stopping))
     }
 
+    @Test("That the journal cannot write is shown, and not written to the journal")
+    func failingJournal() {
+        let (kept, bus) = (Kept(), EventBus(time: self.time))
+        let history = self.history(kept)
+        bus.attach(history)
+        bus.publish(.daemon(.journal(.failed(.diskFull, entries: 1))))
+        #expect(EventGroup.all(of: history.snapshot()).count == 1)
+        #expect(kept.all == [])
+    }
+
     @Test("A restart keeps the timeline and the events")
     func restart() {
         let kept = Kept()

@@ -137,6 +137,8 @@ final class PageHistory: EventSink {
     private func keepLine(of event: Event) {
         let line = EventLine(event, targets: self.configuration.targetNames)
         self.change(at: event.time) { $0.append(line) }
+        // A journal that cannot write would fail again on the line that says so, without end.
+        if case .daemon(.journal(.failed)) = event.payload { return }
         self.write(.line(line), at: event.time)
     }
 
