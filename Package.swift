@@ -168,7 +168,7 @@ let package = Package(
             name: "TidegateDaemon",
             dependencies: [
                 "TidegateCEL", "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes",
-                "TidegateServer", "TidegateStore", "Yams", httpTypes, logging, serviceLifecycle,
+                "TidegateServer", "TidegateStore", "CLinux", "Yams", httpTypes, logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
         .executableTarget(

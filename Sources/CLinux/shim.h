@@ -38,6 +38,9 @@ static inline int tg_boot_timer_arm(int timer, uint64_t nanoseconds) {
 /// Names the calling thread; the kernel keeps 15 bytes (PR_SET_NAME, prctl(2)).
 static inline void tg_thread_name(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+/// Returns free pages of the heap to the kernel (malloc_trim(3)); the Glibc module lacks <malloc.h>.
+int malloc_trim(size_t pad);
+
 /// Replaces a descriptor by a copy of another one (dup3(2)); hidden without _GNU_SOURCE.
 int dup3(int descriptor, int replaced, int flags);
 

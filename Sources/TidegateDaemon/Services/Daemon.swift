@@ -273,7 +273,7 @@ package struct Daemon: Sendable {
             services.append(
                 self.controlService(dependencies, journal, scheduler, policies) { await endpoint.supportFiles() })
         }
-        services += dependencies.notices
+        services += dependencies.notices + [DaemonService.trimming]
         services.append(DaemonService.atShutdown { dependencies.stop() })
         return Self.group(of: services)
     }

@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 internal import Logging
 internal import ServiceLifecycle
@@ -18,6 +19,13 @@ struct DaemonService: Service {
         DaemonService {
             try? await gracefulShutdown()
             await stop()
+        }
+    }
+
+    /// Returns free memory to the kernel each minute; the heap of many threads is in pieces, and would keep it.
+    static let trimming = DaemonService {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: .seconds(60), clock: .continuous)) != nil { _ = malloc_trim(0) }
         }
     }
 }
