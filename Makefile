@@ -9,6 +9,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 # What install copies.
 BUILT ?= .build/release/tidegate
+# How long a soak lasts, and the seed of its faults; without one it is random and printed.
+SOAK ?= 20m
+SEED ?=
 # Where packages go.
 PACKAGES ?= .build/packages
 STAGE = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' packaging/stage
@@ -21,13 +24,15 @@ BUILD_PACKAGES := binutils dpkg-dev libcrypt-dev libcurl4-openssl-dev libidn2-de
   libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config python3 zlib1g-dev
 TEST_PACKAGES := chromium chromium-driver curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
   openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client systemd zsh
+SOAK_PACKAGES := gcc iproute2 nftables openssl python3
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
 
 # The commit that metrics name (tidegate_build_info); a build that git knows nothing of says "unknown".
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall deb test-deb release test outages client lint format bench setup setup-test setup-bench check-swift
+.PHONY: run build install uninstall deb test-deb release test outages client lint format bench soak setup setup-test setup-bench \
+  setup-soak check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
@@ -80,6 +85,9 @@ bench: setup-test setup-bench build ## measure beside the peers and print ratios
 	$(SWIFT) build $(RELEASE) --product TidegateBench
 	Tests/Benchmarks/run $(ARGS)
 
+soak: setup-soak build ## run a release under load and random faults for SOAK (20m), and check every promise: .build/soak
+	$(SUDO) Tests/Soak/run --time $(SOAK) $(if $(SEED),--seed $(SEED)) --tidegate $(BUILT)
+
 setup: check-swift
 	@$(call install,$(BUILD_PACKAGES))
 
@@ -88,6 +96,9 @@ setup-test: setup
 
 setup-bench:
 	@$(call install,$(BENCH_PACKAGES))
+
+setup-soak:
+	@$(call install,$(SOAK_PACKAGES))
 
 check-swift:
 	@command -v $(SWIFT) > /dev/null || { \
