@@ -28,7 +28,7 @@ COUNTED = {
 }
 LABELS = dict(COUNTED.values())
 # How much a size may grow in the second half if that is more than twice its noise.
-FLOORS = {"private memory (MiB)": 1.0, "descriptors": 8, "threads": 2, "journal (KiB)": 256}
+FLOORS = {"private memory (MiB)": 1.0, "used heap (MiB)": 1.0, "descriptors": 8, "threads": 2, "journal (KiB)": 256}
 # A life deletes what is expired when it starts, and then every ten minutes: until then its journal grows.
 EXPIRY = 620
 # Shorter runs have not filled their bounded histories when their second half begins.

@@ -237,9 +237,9 @@ class Sidecar:
     def __init__(self, hosts, path, keep):
         self.hosts, self.path, self.life, self.process = hosts, path, 0, None
         self.state, self.files = path / "disk/state", path / "disk/files"
-        self.socket, self.clock = path / "control.sock", path / "step"
-        self.clock.write_bytes(bytes(8))
-        self.library = harness.compile_c(pathlib.Path(__file__).parent / "clock.c", path, "-shared", "-fPIC", "-ldl")
+        self.socket, self.shared = path / "control.sock", path / "shared"
+        self.shared.write_bytes(bytes(16))
+        self.library = harness.compile_c(pathlib.Path(__file__).parent / "preload.c", path, "-shared", "-fPIC", "-ldl", "-pthread")
         self.configuration = path / "tidegate.yml"
         self.configuration.write_text(json.dumps(settings(path, keep), indent=1))
 
@@ -249,7 +249,7 @@ class Sidecar:
     def start(self):
         self.life += 1
         words = self.hosts.home(
-            "env", f"LD_PRELOAD={self.library}", f"SOAK_CLOCK={self.clock}", harness.TIDEGATE, "serve",
+            "env", f"LD_PRELOAD={self.library}", f"SOAK_SHARED={self.shared}", harness.TIDEGATE, "serve",
             "--config.file", self.configuration, "--state.dir", self.state, "--control.socket", self.socket,
             "--log.level", "debug", "--log.format", "json")
         with open(self.log(self.life), "wb") as log:
@@ -271,7 +271,7 @@ class Sidecar:
 
     def step(self, seconds):
         """Sets how far the wall clock of the process is from the machine's."""
-        with open(self.clock, "r+b") as file:
+        with open(self.shared, "r+b") as file:
             file.write(struct.pack("q", seconds))
 
     def submit(self, key, *words):
@@ -304,10 +304,10 @@ class Sidecar:
         return found
 
     def sizes(self):
-        """Private memory (MiB), descriptors, threads and the journal's files (KiB)."""
-        pid = self.process.pid
+        """Private memory and used heap (MiB), descriptors, threads and the journal's files (KiB)."""
+        pid, used = self.process.pid, struct.unpack("qq", self.shared.read_bytes())[1]
         files = sum(os.stat(file).st_size for file in glob.glob(f"{self.state}/journal.sqlite*")) / 1024
-        return (harness.dirty_memory(pid), len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")),
+        return (harness.dirty_memory(pid), used / (1 << 20), len(os.listdir(f"/proc/{pid}/fd")), len(os.listdir(f"/proc/{pid}/task")),
                 files)
 
 

@@ -4,7 +4,7 @@ import csv
 import shutil
 
 WIDTH, HEIGHT, LEFT, RIGHT, GAP = 1000, 110, 90, 20, 34
-COLUMNS = ("seconds", "private memory (MiB)", "descriptors", "threads", "journal (KiB)", "unfinished tasks",
+COLUMNS = ("seconds", "private memory (MiB)", "used heap (MiB)", "descriptors", "threads", "journal (KiB)", "unfinished tasks",
            "observed connections", "CPU (s)", "life")
 COLOURS = {"path": "#c0392b", "dns": "#8e44ad", "tls": "#2980b9", "server": "#d68910", "daemon": "#555555"}
 
@@ -40,7 +40,7 @@ def plot(samples, faults):
                              f'width="{max(1, across(fault.end) - across(fault.start)):.1f}">'
                              f"<title>{fault} {fault.start:.0f}–{fault.end:.0f} s</title></rect>")
         top += 14
-    for column, name in enumerate(COLUMNS[1:7], 1):
+    for column, name in enumerate(COLUMNS[1:8], 1):
         top += GAP
         parts += chart(samples, column, name, top, across)
         top += HEIGHT
