@@ -39,7 +39,7 @@ class Task:
     """What the log says about a task."""
 
     def __init__(self, path):
-        self.path, self.attempts, self.ends = path, 0, []
+        self.path, self.attempts, self.ends, self.why = path, 0, [], ""
 
 
 class Findings:
@@ -103,6 +103,7 @@ class Findings:
             task.attempts += 1
         elif message == "task completed":
             task.ends.append((self.life, record["outcome"], record.get("error_type")))
+            task.why = record.get("explanation", "")
             if len(task.ends) > 1:
                 self.wrong(f"the task {record['task']} {task.path} ended {len(task.ends)} times: {task.ends}")
             if record["outcome"] == "success" and "file" in record:
@@ -170,6 +171,8 @@ class Findings:
         arrived, answered, refused = self.peer.seen.get(submission.path, (0, 0, 0))
         if arrived > task.attempts + kills:
             self.wrong(f"{what} made {task.attempts} attempts, and the servers saw {arrived}")
+        if task.ends and task.ends[0][2] in ("invalid_request", "internal"):
+            self.wrong("a valid request ended as " + task.ends[0][2] + ": " + task.why)
         if submission.kind == "post" and arrived - refused > 1:
             self.wrong(f"{what} may be sent once, and arrived {arrived} times, {refused} of them refused by 429")
         outcome = task.ends[0][1] if task.ends else self.listed.get(submission.id)
