@@ -193,6 +193,13 @@ class Findings:
         if counted != pending:
             self.wrong(f"tidegate_journal_tasks is {counted:.0f} at the end, and {pending} accepted tasks are listed as open")
 
+    def check_failures(self, full, whole):
+        """While the disk is full, no more writes fail than ten times those that usually succeed."""
+        written = sum(counts["tidegate_journal_entries_total", None] for counts in self.counts.values())
+        failed, usual = self.messages["journal write failed"], written / whole
+        if full and failed / full > 10 * usual:
+            self.wrong(f"{failed} journal writes failed in {full:.0f} s of a full disk; usually there are {usual:.0f} a second")
+
     def check_journal(self):
         """The database is whole."""
         database = sqlite3.connect(f"file:{self.sidecar.state}/journal.sqlite?mode=ro", uri=True)
