@@ -87,8 +87,8 @@ class Findings:
             amount = record["entries"] if message == "journal written" else 1
             with self.lock:
                 self.counts[self.life][name, snake(record[label]) if label else None] += amount
-        if message in ("log messages dropped", "accepted tasks are missing"):
-            self.wrong(f"life {self.life}: {text.decode()}")
+        if message in ("log events dropped", "log lines dropped", "journal lost transactions"):
+            self.wrong(f"life {self.life}: {message}")
         # Broken configurations and full disks are faults of the schedule.
         if record["level"] == "error" and "configuration" not in message and record.get("reason") != "disk_full":
             self.wrong(f"life {self.life} logged an error: {message}: {record.get('error', record.get('reason'))}")
