@@ -17,6 +17,7 @@ let releaseLinker: [LinkerSetting] = [
         ["-use-ld=lld"]
             + [
                 "--icf=safe", "--exclude-libs=ALL", "--no-export-dynamic", "--build-id=sha1", "-z", "now",
+                "-z", "pack-relative-relocs",
             ].flatMap { ["-Xlinker", $0] }, .when(configuration: .release))
 ]
 

@@ -49,7 +49,8 @@ import TidegateCore
         #expect(message("-x") == "unknown option '-x' (see tidegate --help)")
         #expect(
             message("generate")
-                == "missing command (expected one of config, schema, systemd; see tidegate generate --help)")
+                == "missing command (expected one of config, schema, systemd, kubernetes; see tidegate generate --help)"
+        )
         #expect(message()?.hasSuffix("; see tidegate --help)") == true)
         for arguments in [
             ["--version"], ["-h"], ["help"], ["help", "tasks"], ["tasks", "--help"], ["tasks", "list", "x"],

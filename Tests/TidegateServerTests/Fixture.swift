@@ -19,7 +19,7 @@ final class FakeView: MonitorView {
         var tasks: [TaskInfo] = []
         var statistics = EveryEvent.statistics
         var isReady = true
-        var threads: [MonitorThread: ThreadLoad] = [:]
+        var threads: [MonitorThread: ThreadLoad] = [.netlink: ThreadLoad()]
         /// The status after the first verdict, if that verdict is missing.
         var firstStatus: ReachabilityStatus?
         var diagnosis: HostDiagnosis?
