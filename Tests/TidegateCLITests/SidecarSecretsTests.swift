@@ -104,6 +104,7 @@ struct SidecarSecretsTests {
         }
         let report = try await run()
         #expect(report.status == 0 && report.errors.isEmpty, "\(report)")
+        #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
         let names = try await Program.expect(["tar", "--list", "--file", archive]).split(separator: "\n")
             .compactMap { $0.split(separator: "/").dropFirst().first.map(String.init) }
         let promised = [
@@ -170,7 +171,7 @@ private enum SecretConfiguration {
           o: {prober: http, http: {proxy_url: "\(url)/", proxy_connect_header: {X-Auth: [hunter2]}, oauth2: {client_id: i,
             client_secret: hunter2, token_url: "\(url)/t?x=hunter2", endpoint_params: {a: hunter2}}}}
           h: {prober: http, http: {authorization: {type: Key, credentials: hunter2},
-            http_headers: {X-B: {secrets: [hunter2]}, X-C: {files: [FOLDER/word]}}}}
+            http_headers: {X-Api-Key: {values: [hunter2]}, X-B: {secrets: [hunter2]}, X-C: {files: [FOLDER/word]}}}}
           b: {prober: http, http: {method: POST, body_file: FOLDER/word, bearer_token_file: FOLDER/word}}
           f: {prober: http, http: {basic_auth: {username: u, password_file: FOLDER/word}}}
           e: {prober: http, http: {proxy_from_environment: true, bearer_token: hunter2}}

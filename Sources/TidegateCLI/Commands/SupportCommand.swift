@@ -17,7 +17,7 @@ struct SupportCommand: AsyncParsableCommand {
             -v prints each command. The archive names hosts, addresses and programs. Credentials, cookies, bodies and the values of queries are \
             left out.
 
-            Example: tidegate support -o /tmp/report.tar.gz
+            Example: sudo tidegate support --control.user tidegate
 
             Exit status: 0 if the archive was written, 1 if it could not be.
             """)
@@ -42,7 +42,7 @@ struct SupportCommand: AsyncParsableCommand {
         "addresses.txt": "ip address", "rules.txt": "ip -4 rule; ip -6 rule",
         "routes.txt": "ip -4 route show table all; ip -6 route show table all",
         "resolver.txt": "cat /etc/resolv.conf /etc/nsswitch.conf /etc/hosts",
-        "log.txt": "journalctl --unit tidegate --lines 5000 --no-pager --output short-iso",
+        "log.txt": "journalctl --unit 'tidegate*' --lines 5000 --no-pager --output short-iso",
     ]
 
     func run() async throws {
@@ -90,6 +90,7 @@ struct SupportCommand: AsyncParsableCommand {
             texts = try await self.socket.client(timeout: DaemonKnowledge.limit).supportFiles()
         } catch {
             texts = ["daemon.txt": "\(error)\n"]
+            Terminal().printError("tidegate: without what a daemon knows: \(error)")
         }
         for (name, text) in texts { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
     }
@@ -97,7 +98,9 @@ struct SupportCommand: AsyncParsableCommand {
     /// Runs a command whose output goes to a file; returns its exit status.
     private func run(_ command: [String], to file: String) async throws(CommandError) -> Int32 {
         if self.verbosity.verbose { Terminal().printError(command.joined(separator: " ")) }
-        let shell = ["sh", "-c", #"exec timeout 30 "$@" > "$0" 2>&1"#, file]
+        // Only this user may read a report. A document of JSON has no warnings in it.
+        let errors = file.hasSuffix(".json") ? "/dev/null" : "&1"
+        let shell = ["sh", "-c", "umask 077; exec timeout 30 \"$@\" > \"$0\" 2>\(errors)", file]
         let child = try ChildProcess.start(shell + command, ignoring: ChildProcess.ignoredSignals())
         return await withCheckedContinuation { end in child.onExit { end.resume(returning: $0) } }
     }

@@ -8,7 +8,7 @@ enum ConfigurationText {
     private static func lines(of node: ConfigurationNode) -> [String] {
         switch node.content {
         case .null: return ["null"]
-        case .scalar(let text): return [self.scalar(text)]
+        case .scalar(let text): return [self.scalar(self.redacted(text))]
         case .list(let nodes):
             guard !nodes.isEmpty else { return ["[]"] }
             return nodes.flatMap { node in self.indented(self.lines(of: node), after: "- ") }
@@ -24,7 +24,9 @@ enum ConfigurationText {
         if ["proxy", "proxy_url"].contains(entry.key), case .scalar(let text) = entry.value.content {
             return ["\(key): \((try? Proxy(text)).map { "\($0)" } ?? "<secret>")"]
         }
-        if entry.key == "headers", case .section(let fields) = entry.value.content, !fields.isEmpty {
+        if ["headers", "http_headers"].contains(entry.key), case .section(let fields) = entry.value.content,
+            !fields.isEmpty
+        {
             return ["\(key):"]
                 + fields.flatMap { field in
                     guard SecretHeader.mayBeSecret(field.key) else { return self.lines(of: field).map { "  \($0)" } }
@@ -33,12 +35,15 @@ enum ConfigurationText {
         }
         switch entry.value.content {
         case .null: return ["\(key): null"]
-        case .scalar(let text): return ["\(key): \(self.scalar(text.contains("://") ? Secrets.url(text) : text))"]
+        case .scalar(let text):
+            return ["\(key): \(self.scalar(entry.key == "target" ? Secrets.target(text) : self.redacted(text)))"]
         case .list(let nodes) where nodes.isEmpty: return ["\(key): []"]
         case .section(let entries) where entries.isEmpty: return ["\(key): {}"]
         case .list, .section: return ["\(key):"] + self.lines(of: entry.value).map { "  \($0)" }
         }
     }
+
+    private static func redacted(_ text: String) -> String { text.contains("://") ? Secrets.url(text) : text }
 
     private static func indented(_ lines: [String], after mark: String) -> [String] {
         lines.enumerated().map { ($0 == 0 ? mark : "  ") + $1 }
