@@ -199,12 +199,15 @@ final class TurnRecord: Sendable {
     // The thread's start is its first turn.
     init() { self.start = Atomic(self.clock.monotonic().nanoseconds) }
 
-    /// The turns so far, without the commands that wait.
+    /// The turns so far with the current one, without the commands that wait.
     var load: ThreadLoad {
+        let now = self.clock.monotonic()
+        let start = self.start.load(ordering: .relaxed)
+        let current = start == 0 || now.nanoseconds < start ? 0 : now.nanoseconds - start
         var load = ThreadLoad()
-        load.isStalled = self.isStalled(at: self.clock.monotonic())
-        load.busy = .nanoseconds(Int64(self.busy.load(ordering: .relaxed)))
-        load.longest = .nanoseconds(Int64(self.longest.load(ordering: .relaxed)))
+        load.isStalled = self.isStalled(at: now)
+        load.busy = .nanoseconds(Int64(self.busy.load(ordering: .relaxed) + current))
+        load.longest = .nanoseconds(Int64(max(current, self.longest.load(ordering: .relaxed))))
         return load
     }
 

@@ -241,7 +241,7 @@ enum Catalogue {
         "tidegate_thread_busy_seconds_total", by: ["thread"], "Time in which the thread did not wait.")
     static let threadLongestTurn = gauge(
         "tidegate_thread_longest_turn_seconds", by: ["thread"],
-        "The longest time from one wait to the next.")
+        "The longest time since the start from one wait to the next.")
     static let threadQueueLength = gauge(
         "tidegate_thread_queue_length", by: ["thread"], "Commands that wait for the thread's next turn.")
     static let buildInfo = gauge(

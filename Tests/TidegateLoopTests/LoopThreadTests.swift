@@ -28,6 +28,10 @@ import TidegateCore
         entered.wait()
         #expect(thread.turns.isStalled(at: late))
         #expect(!thread.load.isStalled, "not yet")
+        // A turn counts while it lasts.
+        let load = thread.load
+        #expect(load.longest > .zero && load.busy >= load.longest)
+        #expect(thread.load.busy > load.busy)
         leave.signal()
         #expect(eventuallyNow { !thread.turns.isStalled(at: late) })
         thread.stop()

@@ -35,7 +35,7 @@ extension MonitorView {
 package struct ThreadLoad: Sendable, Hashable {
     /// True if it has been in one turn for longer than 10 s.
     package var isStalled = false
-    /// The time in turns that have ended.
+    /// The time in turns since the start.
     package var busy = Duration.zero
     /// The longest of these turns: how late the thread has been at most.
     package var longest = Duration.zero
