@@ -120,6 +120,7 @@ import Testing
         let expected: Set = [
             "Package.swift", "Makefile", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "Sources", "Tests",
             "dashboards", "docs", "packaging", ".ci", ".swift-format", ".editorconfig", ".gitignore",
+            ".containerignore",
         ]
         let ignored: Set = [".git", ".build", "Package.resolved", ".swiftpm"]
         #expect(Set(try self.tree.topLevel()).subtracting(ignored) == expected)

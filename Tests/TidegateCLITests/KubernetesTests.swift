@@ -47,7 +47,9 @@ import TidegateTestKit
         POD.volumes.emptyDir.medium Memory
         ConfigMap.data.tidegate.yml text
         DaemonSet.spec.selector.matchLabels.app.kubernetes.io/name text
+        DaemonSet.spec.selector.matchLabels.app.kubernetes.io/component node
         DaemonSet.spec.template.metadata.labels.app.kubernetes.io/name text
+        DaemonSet.spec.template.metadata.labels.app.kubernetes.io/component node
         PodMonitor.spec.selector.matchLabels.app.kubernetes.io/name text
         PodMonitor.spec.podMetricsEndpoints.port text
         PodMonitor.spec.podMetricsEndpoints.interval duration
@@ -143,12 +145,18 @@ import TidegateTestKit
         #expect(check.status == 0, "\(check)")
     }
 
-    @Test("An image or a namespace that breaks the file is refused", arguments: ["a b", "a\n", "{a"])
-    func names(_ name: String) async throws {
-        for flag in ["--image", "--namespace"] {
-            let command = [BuiltProduct.path(of: "tidegate"), "generate", "kubernetes", "\(flag)=\(name)"]
-            let output = try await Program.run(command)
-            #expect(output.status == 2 && output.errors.contains("\(flag): \"\(name)\" is not a name"), "\(output)")
+    @Test(
+        "An image or a namespace that is no name is refused",
+        arguments: [
+            ("--image", ["a b", "a\n", "{a", "@x"], "the name of an image"),
+            ("--namespace", ["a b", "a\n", "A", "a_b", "-a", "a/b"], "a name of lower-case letters, digits and -"),
+        ])
+    func names(_ flag: String, _ names: [String], _ what: String) async throws {
+        for name in names {
+            let output = try await Program.run([
+                BuiltProduct.path(of: "tidegate"), "generate", "kubernetes", "\(flag)=\(name)",
+            ])
+            #expect(output.status == 2 && output.errors.contains("\(flag): \"\(name)\" is not \(what)"), "\(output)")
         }
     }
 }

@@ -90,7 +90,7 @@ import TidegateTestKit
 
     @Test("--check takes no module and no target; without it both are needed")
     func usage() async throws {
-        let excluded = "tidegate: --check takes no module, target, --config.file or --debug\n"
+        let excluded = "tidegate: --check takes no module, target, --config.file, --debug or --verbose\n"
         for arguments in [["http_2xx"], ["http_2xx", "http://127.0.0.1/"], ["--config.file", "b.yml"], ["--debug"]] {
             let output = try await Program.run(
                 [BuiltProduct.path(of: "tidegate"), "probe", "--check", "b.yml"] + arguments)

@@ -7,8 +7,11 @@ struct GenerateKubernetesCommand: ParsableCommand {
         commandName: "kubernetes", abstract: "Print Kubernetes manifests of the sidecar.",
         discussion: """
             One sidecar on every node, which sees the node's own network, with its configuration and a PodMonitor for the \
-            Prometheus operator. --pod prints a pod instead whose program has the sidecar beside it. packaging/Containerfile \
-            builds the image.
+            Prometheus operator. --pod prints a pod instead whose program has the sidecar beside it, at 127.0.0.1:9843. \
+            packaging/Containerfile builds the image.
+
+            Everyone who reaches the node or the pod can read the page and the metrics. --web.config.file among the \
+            arguments adds TLS and passwords.
 
             Example: tidegate generate kubernetes --image registry.example.com/tidegate:1 | kubectl apply -f -
             """)
@@ -23,9 +26,13 @@ struct GenerateKubernetesCommand: ParsableCommand {
     var pod = false
 
     func validate() throws {
-        for (flag, value) in [("--image", self.image), ("--namespace", self.namespace)] {
-            let isName = value.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "./:@-_".contains($0)) }
-            guard isName, !value.isEmpty else { throw ValidationError("\(flag): \"\(value)\" is not a name") }
+        // A name of Kubernetes is a label (RFC 1123); an image has its registry, tag and digest.
+        guard self.namespace.wholeMatch(of: /[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/) != nil else {
+            throw ValidationError(
+                "--namespace: \"\(self.namespace)\" is not a name of lower-case letters, digits and -")
+        }
+        guard self.image.wholeMatch(of: /[A-Za-z0-9][-A-Za-z0-9.\/:@_]*/) != nil else {
+            throw ValidationError("--image: \"\(self.image)\" is not the name of an image")
         }
     }
 
@@ -34,13 +41,16 @@ struct GenerateKubernetesCommand: ParsableCommand {
         Terminal().print(documents.joined(separator: "\n---\n"))
     }
 
+    // The configuration of nodes is not that of pods.
+    private var name: String { self.pod ? "example" : "tidegate" }
+
     private func metadata(_ kind: String, _ version: String) -> String {
         """
         apiVersion: \(version)
         kind: \(kind)
         metadata:
-          name: tidegate
-          namespace: \(self.namespace)
+          name: \(self.name)
+          namespace: "\(self.namespace)"
           labels: {app.kubernetes.io/name: tidegate}
         """
     }
@@ -60,11 +70,12 @@ struct GenerateKubernetesCommand: ParsableCommand {
         """
         \(self.metadata("DaemonSet", "apps/v1"))
         spec:
+          # The common label is for the PodMonitor: pods with a sidecar beside their program have it, too.
           selector:
-            matchLabels: {app.kubernetes.io/name: tidegate}
+            matchLabels: {app.kubernetes.io/name: tidegate, app.kubernetes.io/component: node}
           template:
             metadata:
-              labels: {app.kubernetes.io/name: tidegate}
+              labels: {app.kubernetes.io/name: tidegate, app.kubernetes.io/component: node}
             spec:
               # The node's links, routes and connections.
               hostNetwork: true
@@ -92,12 +103,7 @@ struct GenerateKubernetesCommand: ParsableCommand {
     // A container that starts before the others and ends after them (Kubernetes 1.29).
     private var example: String {
         """
-        apiVersion: v1
-        kind: Pod
-        metadata:
-          name: example
-          namespace: \(self.namespace)
-          labels: {app.kubernetes.io/name: tidegate}
+        \(self.metadata("Pod", "v1"))
         spec:
           automountServiceAccountToken: false
           initContainers:
@@ -115,7 +121,7 @@ struct GenerateKubernetesCommand: ParsableCommand {
     private func container(indent: Int) -> String {
         self.indented(
             """
-            image: \(self.image)
+            image: "\(self.image)"
             args:
               - serve
               - --config.file=/etc/tidegate/tidegate.yml
@@ -153,7 +159,7 @@ struct GenerateKubernetesCommand: ParsableCommand {
             """
             securityContext: {fsGroup: 65532}
             volumes:
-              - {name: config, configMap: {name: tidegate}}
+              - {name: config, configMap: {name: \(self.name)}}
               - {name: state, emptyDir: {sizeLimit: 1Gi}}
               - {name: run, emptyDir: {medium: Memory, sizeLimit: 1Mi}}
             """, by: indent)

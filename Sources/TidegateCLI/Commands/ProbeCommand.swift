@@ -58,8 +58,8 @@ struct ProbeCommand: AsyncParsableCommand {
         if self.check == nil {
             if self.json { throw ValidationError("--json requires --check") }
             if self.target == nil { throw ValidationError("a module and a target are required, or --check FILE") }
-        } else if self.module != nil || self.configurationFile != nil || self.debug {
-            throw ValidationError("--check takes no module, target, --config.file or --debug")
+        } else if self.module != nil || self.configurationFile != nil || self.debug || self.verbosity.verbose {
+            throw ValidationError("--check takes no module, target, --config.file, --debug or --verbose")
         }
     }
 

@@ -62,7 +62,7 @@ struct GenerateSystemdCommand: ParsableCommand {
             /var/lib/tidegate and /run/tidegate, and reads /etc/tidegate/tidegate.yml. If the user exists, members of its \
             group may use the control socket.
 
-            --template prints tidegate@.service. Its instance tidegate@ann runs the tasks in /etc/tidegate/ann.yml with the \
+            --template prints tidegate@.service. Its instance tidegate@ann runs the tasks in /etc/tidegate/users/ann.yml with the \
             rights of the user ann.
 
             Example: tidegate generate systemd | sudo tee /etc/systemd/system/tidegate.service
@@ -110,7 +110,7 @@ struct GenerateSystemdCommand: ParsableCommand {
         After=network-pre.target
 
         [Service]
-        ExecStart=\(program) serve --config.file /etc/tidegate/%i.yml --state.dir /var/lib/tidegate-%i \
+        ExecStart=\(program) serve --config.file /etc/tidegate/users/%i.yml --state.dir /var/lib/tidegate-%i \
         --control.socket /run/tidegate-%i/control.sock --web.listen-address 127.0.0.1:0
         User=%i
         StateDirectory=tidegate-%i
