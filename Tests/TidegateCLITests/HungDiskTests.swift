@@ -28,7 +28,7 @@ struct HungDiskTests {
         ])
         defer { submit.signal(SIGKILL) }
         // The disk may hang for an entry of the daemon's own before anybody has asked for something.
-        #expect(await eventually(within: .seconds(60)) { Self.hasSocket(submit.id) })
+        #expect(await eventually(within: .seconds(60)) { Self.hasConnection(disk.file("run/control.sock")) })
         #expect(await eventually(within: .seconds(60)) { disk.wasReached(.hungSync) })
         daemon.signal(SIGTERM)
         let end = await daemon.finish(within: .seconds(120))
@@ -41,12 +41,12 @@ struct HungDiskTests {
         #expect(refused.errors.hasSuffix("closed the connection before it responded\n"), "\(refused)")
     }
 
-    private static func hasSocket(_ process: Int32) -> Bool {
-        let folder = "/proc/\(process)/fd"
-        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return numbers.contains { number in
-            let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
-            return link?.hasPrefix("socket:") == true
+    // The listener's state is 01, that of a connection in its queue 02 (proc_pid_net(5)).
+    private static func hasConnection(_ socket: String) -> Bool {
+        let sockets = (try? String(contentsOfFile: "/proc/net/unix", encoding: .utf8)) ?? ""
+        return sockets.split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            return fields.count == 8 && fields[5] == "03" && fields[7] == socket
         }
     }
 
