@@ -92,7 +92,10 @@ struct SupportCommand: AsyncParsableCommand {
             texts = ["daemon.txt": "\(error)\n"]
             Terminal().printError("tidegate: without what a daemon knows: \(error)")
         }
-        for (name, text) in texts { try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)")) }
+        // A daemon of another user names the files, and must not lead root out of the folder.
+        for (name, text) in texts where !name.contains("/") && !name.hasPrefix(".") {
+            try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+        }
     }
 
     /// Runs a command whose output goes to a file; returns its exit status.
