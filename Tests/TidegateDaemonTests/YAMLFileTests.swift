@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import Tidegate
 
@@ -40,6 +41,36 @@ import Tidegate
         #expect(!YAMLExpansion.exceeds(count, text))
         #expect(YAMLExpansion.exceeds(count - 1, text))
         #expect(!YAMLExpansion.exceeds(9, "a: [") && !YAMLExpansion.exceeds(1, "") && !YAMLExpansion.exceeds(1, "x"))
+    }
+
+    @Test("Of many mistakes the first fifty are listed, and the others are counted")
+    func manyMistakes() throws {
+        let text = (1...1000).map { "key\($0): 1\n" }.joined()
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
+        let lines = error.description.split(separator: "\n")
+        #expect(lines.count == 51 && lines.last == "t.yml: has 950 more problems")
+        #expect(lines.first?.hasPrefix("t.yml:1: key1: unknown key") == true)
+        #expect(lines[49].hasPrefix("t.yml:50: key50: "))
+    }
+
+    @Test("A million keys are refused by the size of their file, and by their number in a directory's files")
+    func million() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "million-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func error(_ file: URL) -> String? {
+            #expect(throws: ConfigurationError.self) { try Configuration.load(file: file.path) }?.description
+        }
+        let file = folder.appending(path: "a.yml")
+        try (0..<1_000_000).map { "k\($0): 1\n" }.joined().write(to: file, atomically: true, encoding: .utf8)
+        #expect(error(file) == "\(file.path): is larger than 1.0 MiB")
+        for part in 0..<10 {
+            try (0..<100_000).map { "\(part)k\($0): \n" }.joined().write(
+                to: folder.appending(path: "\(part).yml"), atomically: true, encoding: .utf8)
+        }
+        try FileManager.default.removeItem(at: file)
+        let first = folder.appending(path: "0.yml").path
+        #expect(error(folder) == "\(first): has more than 100000 values with its aliases (*NAME) written out")
     }
 
     @Test("A key cannot control the terminal that shows the mistake")

@@ -129,8 +129,15 @@ package struct ConfigurationError: Error, Sendable, Hashable, CustomStringConver
     /// Never empty.
     package let problems: [Problem]
 
+    // A longer list has one cause, and would hide it.
+    private static let mostProblems = 50
+
+    /// The first problems of a list, and the number of those that are left out.
     init(_ problems: [Problem]) {
-        self.problems = problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) }
+        let sorted = problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) }
+        let omitted = sorted.dropFirst(Self.mostProblems)
+        let note = omitted.last.map { Problem(file: $0.file, message: "has \(omitted.count) more problems") }
+        self.problems = Array(sorted.prefix(Self.mostProblems)) + [note].compactMap(\.self)
     }
 
     /// The problems of several files; nil if there are none.
