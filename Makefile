@@ -12,6 +12,8 @@ BUILT ?= .build/release/tidegate
 # How long a soak lasts, and the seed of its faults; without one it is random and printed.
 SOAK ?= 20m
 SEED ?=
+# For how many seconds each parser is fuzzed.
+FUZZ ?= 300
 # Where packages go.
 PACKAGES ?= .build/packages
 STAGE = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' packaging/stage
@@ -31,7 +33,7 @@ BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall deb test-deb release test outages client lint format bench soak setup setup-test setup-bench \
+.PHONY: run build install uninstall deb test-deb release test outages client lint format bench soak fuzz setup setup-test setup-bench \
   setup-soak check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
@@ -87,6 +89,9 @@ bench: setup-test setup-bench build ## measure beside the peers and print ratios
 
 soak: setup-soak build ## run a release under load and random faults for SOAK (20m), and check every promise: .build/soak
 	$(SUDO) Tests/Soak/run --time $(SOAK) $(if $(SEED),--seed $(SEED)) --tidegate $(BUILT)
+
+fuzz: setup ## look FUZZ (300) seconds for inputs that crash each parser: .build/fuzz
+	SWIFT='$(SWIFT)' Tests/Fuzz/run $(FUZZ) $(ARGS)
 
 setup: check-swift
 	@$(call install,$(BUILD_PACKAGES))

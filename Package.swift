@@ -39,6 +39,21 @@ let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distr
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let sqlite: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 
+// The fuzzer is linked by one option of the compiler, which only `Tests/Fuzz/run` sets; a test replays its inputs.
+let isFuzzing = Context.environment["TIDEGATE_FUZZING"] != nil
+let parsers: [Target.Dependency] = [
+    "TidegateCEL", "TidegateCore", "TidegateDaemon", "TidegateMetrics", "TidegateNetwork", "TidegateServer",
+    "TidegateSession", "TidegateTransfer", httpTypes,
+]
+let fuzzing: Target =
+    isFuzzing
+    ? .executableTarget(
+        name: "Fuzz", dependencies: parsers + ["CFuzzer"], path: "Tests/Fuzz",
+        exclude: ["CFuzzer", "Corpus", "FuzzTests.swift", "run"], swiftSettings: base)
+    : .testTarget(
+        name: "FuzzTests", dependencies: parsers, path: "Tests/Fuzz",
+        exclude: ["CFuzzer", "Corpus", "Fuzzer", "run"], swiftSettings: base)
+
 let package = Package(
     name: "tidegate",
     products: [
@@ -301,6 +316,7 @@ let package = Package(
                 "TidegateTransfer", "TidegateTestKit", coreMetrics,
             ], swiftSettings: base),
         .testTarget(name: "HouseRulesTests", swiftSettings: base),
+        fuzzing,
         .testTarget(
             name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI", httpTypes], swiftSettings: base),
         .executableTarget(
@@ -310,3 +326,5 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if isFuzzing { package.targets.append(.systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer")) }
