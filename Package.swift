@@ -307,7 +307,7 @@ let package = Package(
             name: "TidegateStoreTests",
             dependencies: [
                 "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
-                "TidegateMetrics", "TidegateCore", "TidegateTestKit", "CSnappy", httpTypes, sqlite,
+                "TidegateMetrics", "TidegateCore", "TidegateTestKit", "TidegateTesting", "CSnappy", httpTypes, sqlite,
             ], exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateTests",

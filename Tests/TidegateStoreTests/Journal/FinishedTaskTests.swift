@@ -3,6 +3,7 @@ import GRDB
 import HTTPTypes
 import Testing
 import TidegateCore
+import TidegateLoop
 import TidegateSession
 import TidegateTestKit
 
@@ -66,6 +67,35 @@ struct FinishedTaskTests {
             try TaskRequest(url: server.url()), key: "k", onDuplicate: .replace, isSuspended: true)
         await second.stop()
         #expect(try Self.secretsLeft(in: directory) == [])
+    }
+
+    @Test("A clock a year back loses no task; a year ahead only what is over is forgotten")
+    func clockSteps() async throws {
+        let directory = try TestDirectory()
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let first = try JournalFixture(directory)
+        let over = try await first.session.submit(try TaskRequest(url: server.url()))
+        #expect(try await first.end(of: over.id)?.outcome == .success)
+        let waiting = try await first.session.submit(try TaskRequest(url: server.url()), isSuspended: true)
+        await first.stop()
+        let year = Int64(365 * 86_400) * 1_000_000
+        func open(_ difference: Int64) throws -> JournalFixture {
+            try JournalFixture(
+                directory, wall: WallTime(microseconds: SystemClock().wall().microseconds + difference))
+        }
+        let back = try open(-year)
+        #expect(try await back.entry(over.id)?.end?.outcome == .success)
+        let older = try await back.session.submit(try TaskRequest(url: server.url()), isSuspended: true)
+        try await back.session.restore()
+        _ = try await back.session.resume(waiting.id)
+        #expect(try await back.end(of: waiting.id)?.outcome == .success)
+        await back.stop()
+        let ahead = try open(year)
+        #expect(try await ahead.entry(older.id)?.suspensions == 1)
+        // What is over is deleted by the journal's thread.
+        #expect(try await eventually { try await ahead.entry(over.id) == nil })
+        await ahead.stop()
     }
 
     @Test("A finished row that cannot be read is set aside when the journal is opened, and left out while it is open")

@@ -4,6 +4,7 @@ import TidegateStore
 import TidegateLoop
 import TidegateSession
 import TidegateTestKit
+import TidegateTesting
 
 /// A session with a journal in a directory, and with scripted paths.
 final class JournalFixture {
@@ -12,10 +13,14 @@ final class JournalFixture {
     let journal: Journal
     let session: Session
 
-    init(_ directory: TestDirectory, retention: Journal.Retention = Journal.Retention()) throws {
+    /// `wall` is the journal's wall clock at the start; nil takes the system's.
+    init(
+        _ directory: TestDirectory, retention: Journal.Retention = Journal.Retention(), wall: WallTime? = nil
+    ) throws {
+        let time: any TimeSource = wall.map { ManualTime(wall: $0) } ?? SystemClock()
         let bus = EventBus(time: SystemClock())
         bus.attach(self.recorder)
-        self.journal = try Journal(directory.state, retention)
+        self.journal = try Journal(directory.state, retention, time: time)
         var configuration = SessionConfiguration()
         configuration.retry = RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))
         self.session = try Session(
@@ -39,8 +44,10 @@ final class JournalFixture {
 
 extension Journal {
     /// A journal that does not wait long for entries to share a transaction.
-    convenience init(_ directory: String, _ retention: Retention = Retention()) throws {
-        var dependencies = Dependencies(boot: "test", time: SystemClock())
+    convenience init(
+        _ directory: String, _ retention: Retention = Retention(), time: any TimeSource = SystemClock()
+    ) throws {
+        var dependencies = Dependencies(boot: "test", time: time)
         dependencies.flushDelay = .milliseconds(5)
         dependencies.checkpointInterval = .milliseconds(20)
         try self.init(directory: directory, retention: retention, dependencies: dependencies)
