@@ -59,6 +59,9 @@ package enum SocketAddress {
         return result == 0 && length >= 16 ? name : nil
     }
 
+    /// The port of an address in the kernel's layout.
+    package static func port(in name: [UInt8]) -> UInt16 { UInt16(name[2]) << 8 | UInt16(name[3]) }
+
     /// Parses an address in the kernel's layout; nil if its family is not IP.
     package static func address(in name: [UInt8]) -> IPAddress? {
         guard name.count >= 16 else { return nil }

@@ -111,24 +111,16 @@ package final class Endpoint: Sendable {
     private func serve(
         _ address: ListenAddress, whenBound: @escaping @Sendable (Int?) -> Void
     ) async -> TextError? {
-        let shutdown = ServerShutdown()
         let hosts = HostCheck(listen: address, allowed: self.configuration.allowedHosts)
-        // Hummingbird's server without its `Application`, which ends with its Swift task: a cancelled server drops
-        // connections that it has accepted (see `ServerShutdown`).
-        let server = Server(
-            childChannelSetup: EndpointChannel(
+        let listener = Listener(
+            child: EndpointChannel(
                 base: HTTP1Channel(
                     responder: { try await self.respond(to: $0, with: $1, on: $2, hosts: hosts) },
                     configuration: self.configuration.channel(slots: self.slots)),
                 access: self.access, table: ConnectionRegistry(limit: self.connectionLimit),
                 requestTimeout: self.configuration.requestTimeout),
-            configuration: ServerConfiguration(
-                address: .hostname(address.host, port: address.port), backlog: 128),
-            onServerRunning: {
-                whenBound($0.localAddress?.port)
-                shutdown.didStartListening()
-            }, eventLoopGroup: ServerLoops.group, logger: ServerContext.silentLogger)
-        return await shutdown.run(server).map { TextError($0, at: address) }
+            place: address.descriptor.map { .inherited($0) } ?? .address(address), backlog: 128)
+        return await listener.run { whenBound($0.localAddress?.port) }.map { TextError($0, at: address) }
     }
 
     private func respond(

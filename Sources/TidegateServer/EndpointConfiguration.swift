@@ -90,6 +90,13 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     package let host: String
     /// The port; with 0 the kernel chooses a free one.
     package let port: Int
+    /// The socket that listens there already; nil opens one.
+    package var descriptor: CInt?
+
+    /// The address of `host` and `port`.
+    package init(host: String, port: Int, descriptor: CInt? = nil) {
+        (self.host, self.port, self.descriptor) = (host, port, descriptor)
+    }
 }
 
 extension ListenAddress {

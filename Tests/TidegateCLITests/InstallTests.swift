@@ -11,7 +11,8 @@ import TidegateTestKit
     private var share: String { "\(self.folder.path)/opt/x/share" }
 
     private static let files = [
-        "bin/tidegate", "lib/systemd/system/tidegate.service", "lib/systemd/system/tidegate@.service",
+        "bin/tidegate", "lib/systemd/system/tidegate.service", "lib/systemd/system/tidegate.socket",
+        "lib/systemd/system/tidegate@.service",
         "lib/sysusers.d/tidegate.conf", "share/bash-completion/completions/tidegate",
         "share/fish/vendor_completions.d/tidegate.fish", "share/tidegate/dashboards/connections.json",
         "share/tidegate/dashboards/internals.json", "share/tidegate/dashboards/overview.json",

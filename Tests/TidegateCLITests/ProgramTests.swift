@@ -41,6 +41,23 @@ import TidegateTestKit
         }
     }
 
+    @Test("systemd accepts the generated sockets")
+    func systemdSocket() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // A socket unit needs its service.
+        for (name, options) in [("tidegate.service", []), ("tidegate.socket", ["--socket"])] {
+            let unit = try await Program.expect([BuiltProduct.path(of: "tidegate"), "generate", "systemd"] + options)
+            try unit.replacing("/usr/local/bin/tidegate", with: BuiltProduct.path(of: "tidegate")).write(
+                toFile: folder.appendingPathComponent(name).path, atomically: true, encoding: .utf8)
+        }
+        let output = try await Program.run([
+            "systemd-analyze", "verify", folder.appendingPathComponent("tidegate.socket").path,
+        ])
+        #expect(output.status == 0 && !output.errors.contains("Unknown"), "\(output)")
+    }
+
     @Test("Without /proc a command fails in one sentence")
     func withoutProc() async throws {
         let program = BuiltProduct.path(of: "tidegate")

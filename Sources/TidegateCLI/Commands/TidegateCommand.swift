@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
+internal import TidegateServer
 
 /// The root command.
 struct TidegateCommand: AsyncParsableCommand {
@@ -65,19 +66,56 @@ struct GenerateSystemdCommand: ParsableCommand {
             --template prints tidegate@.service. Its instance tidegate@ann runs the tasks in /etc/tidegate/users/ann.yml with the \
             rights of the user ann.
 
+            --socket prints tidegate.socket. While it is started, systemd listens on its addresses instead of the service, and \
+            clients wait during a restart instead of being refused.
+
             Example: tidegate generate systemd | sudo tee /etc/systemd/system/tidegate.service
             """)
 
-    @Flag(help: "Print the template for tasks of users instead.")
-    var template = false
+    /// A unit to print.
+    enum Unit: String, EnumerableFlag {
+        case service, template, socket
+
+        static func help(for unit: Unit) -> ArgumentHelp? {
+            switch unit {
+            case .service: "Print the service of the sidecar."
+            case .template: "Print the template for tasks of users."
+            case .socket: "Print the sockets that systemd opens for the service."
+            }
+        }
+    }
+
+    @Flag var unit: Unit = .service
 
     func run() throws {
         let program = Terminal.executable
-        Terminal().print(self.template ? Self.template(of: program) : Self.unit(of: program))
+        let text =
+            switch self.unit {
+            case .service: Self.service(of: program)
+            case .template: Self.template(of: program)
+            case .socket: Self.socket
+            }
+        Terminal().print(text)
     }
 
+    /// The sockets of the default configuration (systemd.socket(5)).
+    private static let socket = """
+        [Unit]
+        Description=Sockets of the network reachability and request monitor
+
+        [Socket]
+        ListenStream=\(ListenAddress.standard)
+        ListenStream=\(DefaultPaths(user: 0, environment: { _ in nil }).socket)
+        SocketUser=tidegate
+        SocketGroup=tidegate
+        SocketMode=0660
+
+        [Install]
+        WantedBy=sockets.target
+        """
+
     /// The unit (systemd.unit(5), systemd.exec(5)) with the path of the program.
-    private static func unit(of program: String) -> String {
+    private static func service(of program: String) -> String {
         """
         [Unit]
         Description=Network reachability and request monitor
@@ -92,6 +130,7 @@ struct GenerateSystemdCommand: ParsableCommand {
         Group=tidegate
         StateDirectory=tidegate
         RuntimeDirectory=tidegate
+        RuntimeDirectoryPreserve=yes
         LimitNOFILE=65536
         ProtectSystem=strict
         ProtectHome=yes

@@ -15,10 +15,17 @@ package struct Daemon: Sendable {
     private let web: WebService?
     private let hangups: UnixSignalsSequence
 
-    /// Reads the configuration files now, and again on every SIGHUP from now on.
+    /// Reads the configuration files now, and again on every SIGHUP from now on; takes the service manager's sockets.
     ///
-    /// - Throws: ``DaemonError/configuration(_:)`` with every problem in the files.
+    /// - Throws: ``DaemonError/configuration(_:)`` with every problem in the files, ``DaemonError/resource(_:)`` if a
+    /// socket cannot be used.
     package init(_ settings: DaemonSettings) async throws(DaemonError) {
+        var settings = settings
+        do {
+            settings.use(try InheritedSockets { name in getenv(name).map { String(cString: $0) } })
+        } catch {
+            throw .resource(error.description)
+        }
         self.settings = settings
         // Trapped first: a file that changes while it is read is read again.
         self.hangups = await UnixSignalsSequence(trapping: .sighup)
@@ -60,8 +67,9 @@ package struct Daemon: Sendable {
             logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
         }
         let bus = EventBus(time: time)
-        // Made before the monitor, so that the first verdict is logged.
+        // Made before the monitor, so that the first verdict is logged and reported.
         let log = LogService(bus: bus, logger: logger)
+        let states = self.settings.notifySocket.map { _ in NotifySocket.states(on: bus) }
         let journal = try self.openJournal(time: time, bus: bus) {
             logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
         }
@@ -92,7 +100,7 @@ package struct Daemon: Sendable {
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
                 watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies,
-                notify: self.settings.notifySocket,
+                notify: self.settings.notifySocket, states: states,
                 start: StartNotice(self.settings.notifySocket, sockets: journal == nil ? 1 : 2)))
     }
 
@@ -201,13 +209,14 @@ package struct Daemon: Sendable {
         let notes: AttemptNotes
         let bodies: KeptBodies
         let notify: NotifySocket?
+        let states: Subscription?
         let start: StartNotice
 
         /// The services that report to the service manager; none without one.
         var notices: [any Service] {
-            guard let notify else { return [] }
+            guard let notify, let states else { return [] }
             return [
-                DaemonService { [bus = self.monitor.bus] in await notify.showStatus(from: bus) },
+                DaemonService { await notify.showStatus(states) },
                 DaemonService { [monitor = self.monitor] in
                     await cancelWhenGracefulShutdown {
                         await notify.feedWatchdog { monitor.stalledThreads.isEmpty }
@@ -346,7 +355,8 @@ package struct Daemon: Sendable {
             nextRuns: { await scheduler.nextRuns })
         let (monitor, socket) = (dependencies.monitor, self.settings.controlSocket)
         let server = ControlServer(
-            path: socket, control: control, bus: monitor.bus, time: dependencies.time,
+            path: socket, descriptor: self.settings.controlDescriptor, control: control, bus: monitor.bus,
+            time: dependencies.time,
             report: { [names = self.monitorConfiguration.targetNames] in
                 TargetsDocument.json(monitor.status, names: names)
                     .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))

@@ -24,6 +24,8 @@ package struct DaemonSettings: Sendable {
     var endpoint = EndpointConfiguration()
     /// Where the service manager that started the process receives notices; nil if none did.
     var notifySocket = NotifySocket { name in getenv(name).map { String(cString: $0) } }
+    /// The control socket that the service manager opened; nil opens one.
+    private(set) var controlDescriptor: CInt?
     /// How probes run; the modules come from the configuration file.
     package var probes = ProbeRunner.Configuration()
 
@@ -56,6 +58,14 @@ package struct DaemonSettings: Sendable {
     package mutating func setHistoryLimit(_ limit: Int) throws(TextError) {
         guard (0...10_000).contains(limit) else { throw TextError("\(limit) is out of range (0 to 10000)") }
         self.probes.historyLimit = limit
+    }
+
+    /// Uses the sockets that the service manager opened instead of those that were set.
+    mutating func use(_ inherited: InheritedSockets) {
+        if !inherited.addresses.isEmpty { self.endpoint.listen = inherited.addresses }
+        if let control = inherited.control {
+            (self.controlSocket, self.controlDescriptor) = (control.path, control.descriptor)
+        }
     }
 
     /// Sets the path of the control socket.

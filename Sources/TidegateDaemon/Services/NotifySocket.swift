@@ -78,16 +78,20 @@ struct NotifySocket: Sendable, Hashable {
         }
     }
 
-    /// Shows each new verdict and diagnosis of this host as the status, until shutdown.
-    func showStatus(from bus: EventBus) async {
-        let events = bus.subscribe(.library) { event in
+    /// The verdicts and diagnoses of this host from now on.
+    static func states(on bus: EventBus) -> Subscription {
+        bus.subscribe(.library) { event in
             switch event.payload {
             case .diagnosis: true
             case .path(let path): path.scope == .global
             default: false
             }
         }
-        for await event in events.cancelOnGracefulShutdown() { self.send(.status(event.sentence)) }
+    }
+
+    /// Shows each of the events as the status, until shutdown.
+    func showStatus(_ states: Subscription) async {
+        for await event in states.cancelOnGracefulShutdown() { self.send(.status(event.sentence)) }
     }
 }
 

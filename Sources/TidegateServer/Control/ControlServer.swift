@@ -8,6 +8,7 @@ package import TidegateCore
 /// Serves commands on a Unix socket only.
 package final class ControlServer: Sendable {
     private let socket: ControlSocketPath
+    private let descriptor: CInt?
     private let responder: RouterResponder<ServerContext>
     private let bus: EventBus
 
@@ -19,15 +20,16 @@ package final class ControlServer: Sendable {
 
     /// A server at `path` that forwards commands to `control`.
     ///
-    /// Watchers get the task events of `bus`. `report` returns the object with the configured targets and the latest
+    /// `descriptor` is the socket that listens there already; nil opens one. Watchers get the task events of `bus`. `report` returns the object with the configured targets and the latest
     /// diagnosis, `connections` what is known of other programs' connections, and `supportFiles` what a bug report needs.
     package init(
-        path: String, control: any TaskControl, bus: EventBus, time: any TimeSource,
+        path: String, descriptor: CInt? = nil, control: any TaskControl, bus: EventBus, time: any TimeSource,
         report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
         connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() },
         supportFiles: @escaping @Sendable () async -> [String: String] = { [:] }
     ) {
         self.socket = ControlSocketPath(path: path)
+        self.descriptor = descriptor
         self.responder = ControlRoutes(
             control: control, bus: bus, report: report, connections: connections, supportFiles: supportFiles
         ).responder(middlewares: [
@@ -41,37 +43,31 @@ package final class ControlServer: Sendable {
     ///
     /// - Parameter whenListening: Called once when the socket exists and has its mode.
     package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(TextError) {
-        try self.socket.prepare()
+        // The service manager made an inherited socket, chose who may connect, and removes it.
+        if self.descriptor == nil { try self.socket.prepare() }
         if let failure = await self.serve(whenListening: whenListening) { throw failure }
     }
 
     private func serve(whenListening: @escaping @Sendable () -> Void) async -> TextError? {
-        let (socket, shutdown) = (self.socket, ServerShutdown())
-        let listening = Mutex<(identity: ControlSocketPath.Identity?, error: TextError?)>((nil, nil))
-        defer { socket.remove(listening.withLock { $0.identity }) }
-        let server = Server(
-            childChannelSetup: HTTP1Channel(
+        let (socket, isOwn) = (self.socket, self.descriptor == nil)
+        let identity = Mutex<ControlSocketPath.Identity?>(nil)
+        defer { socket.remove(identity.withLock { $0 }) }
+        let listener = Listener(
+            child: HTTP1Channel(
                 responder: { try await self.respond(to: $0, with: $1, on: $2) },
                 configuration: .init(idleTimeout: .seconds(30))),
-            configuration: ServerConfiguration(
-                address: .unixDomainSocket(path: socket.path), backlog: 64,
-                availableConnectionsDelegate: .maximum(128, logger: ServerContext.silentLogger)),
-            onServerRunning: { _ in
-                // Until now, the umask or the check of each peer has kept other users out.
-                do throws(TextError) {
-                    listening.withLock { $0.identity = socket.identity }
-                    try socket.restrict()
-                    whenListening()
-                } catch {
-                    listening.withLock { $0.error = error }
-                    shutdown.begin()
-                }
-                shutdown.didStartListening()
-            }, eventLoopGroup: ServerLoops.group, logger: ServerContext.silentLogger)
-        if let error = await shutdown.run(server) {
-            return TextError("cannot listen on the control socket \(self.socket.path): \(error)")
+            place: self.descriptor.map { .inherited($0) } ?? .path(socket.path), backlog: 64, maxConnections: 128)
+        let failure = await listener.run { _ in
+            // Until now, the umask or the check of each peer has kept other users out.
+            if isOwn {
+                identity.withLock { $0 = socket.identity }
+                try socket.restrict()
+            }
+            whenListening()
         }
-        return listening.withLock { $0.error }
+        return failure.map {
+            $0 as? TextError ?? TextError("cannot listen on the control socket \(socket.path): \($0)")
+        }
     }
 
     private func respond(
