@@ -25,7 +25,7 @@ RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath -
 BUILD_PACKAGES := binutils dpkg-dev libcrypt-dev libcurl4-openssl-dev libidn2-dev libldns-dev libnl-3-dev libnl-route-3-dev \
   libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config python3 zlib1g-dev
 TEST_PACKAGES := chromium chromium-driver curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
-  openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client systemd zsh
+  openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client python3-seccomp systemd zsh
 SOAK_PACKAGES := gcc iproute2 nftables openssl python3
 BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
 

@@ -320,7 +320,8 @@ let package = Package(
         .testTarget(name: "HouseRulesTests", swiftSettings: base),
         fuzzing,
         .testTarget(
-            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI", httpTypes], swiftSettings: base),
+            name: "EndToEndTests", dependencies: ["TidegateTestKit", "TidegateCLI", httpTypes],
+            exclude: ["sandbox.py"], swiftSettings: base),
         .executableTarget(
             name: "TidegateBench",
             dependencies: ["Tidegate", "TidegateProbes", "TidegateStore", "TidegateMetrics", coreMetrics, httpTypes],
