@@ -175,10 +175,10 @@ package enum SocketMessageDecoder {
             let whole = UnsafeRawBufferPointer(start: message, count: Int(message.pointee.nlmsg_len))
             return self.report(UnsafeRawBufferPointer(rebasing: whole.dropFirst(header))).map { .socket($0) }
                 ?? .malformed
-        case Int(NLMSG_DONE): return .done(errno: -(MessageDecoder.body(message, as: Int32.self) ?? 0))
+        case Int(NLMSG_DONE): return .done(errno: 0 &- (MessageDecoder.body(message, as: Int32.self) ?? 0))
         case Int(NLMSG_ERROR):
             guard let error = MessageDecoder.body(message, as: nlmsgerr.self) else { return .malformed }
-            return .refused(errno: -error.error)
+            return .refused(errno: 0 &- error.error)
         default: return .ignored
         }
     }

@@ -78,11 +78,11 @@ package enum MessageDecoder {
         let hasAttributes = message.pointee.nlmsg_flags & UInt16(NLM_F_ACK_TLVS) != 0
         let echoed = isCapped ? 0 : Int(error.msg.nlmsg_len) - MemoryLayout<nlmsghdr>.size
         guard hasAttributes, (0..<Int(Int16.max)).contains(echoed) else {
-            return .error(errno: -error.error, hasText: false)
+            return .error(errno: 0 &- error.error, hasText: false)
         }
         let fixed = MemoryLayout<nlmsgerr>.size + (echoed + 3) / 4 * 4
         let text = Attributes(message, fixedBytes: fixed)?[NLMSGERR_ATTR_MSG.rawValue]
-        return .error(errno: -error.error, hasText: text != nil)
+        return .error(errno: 0 &- error.error, hasText: text != nil)
     }
 }
 
