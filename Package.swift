@@ -48,11 +48,11 @@ let parsers: [Target.Dependency] = [
 let fuzzing: Target =
     isFuzzing
     ? .executableTarget(
-        name: "Fuzz", dependencies: parsers + ["CFuzzer"], path: "Tests/Fuzz",
-        exclude: ["CFuzzer", "Corpus", "FuzzTests.swift", "run"], swiftSettings: base)
+        name: "Fuzz", dependencies: parsers, path: "Tests/Fuzz",
+        exclude: ["Corpus", "FuzzTests.swift", "run"], swiftSettings: base)
     : .testTarget(
         name: "FuzzTests", dependencies: parsers, path: "Tests/Fuzz",
-        exclude: ["CFuzzer", "Corpus", "Fuzzer", "run"], swiftSettings: base)
+        exclude: ["Corpus", "Fuzzer.swift", "run"], swiftSettings: base)
 
 let package = Package(
     name: "tidegate",
@@ -329,5 +329,3 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-if isFuzzing { package.targets.append(.systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer")) }

@@ -25,20 +25,21 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case cookies
     case negotiation
 
-    /// Parses an input, and uses what the parser returns.
-    func run(_ bytes: [UInt8]) {
+    /// Parses an input, and uses what the parser returns; says what is wrong with that, if anything is.
+    func problem(with bytes: [UInt8]) -> String? {
         switch self {
         case .netlink: bytes.withUnsafeBytes(FuzzTarget.decodeNetlink)
         case .socketDiagnostics: bytes.withUnsafeBytes { SocketMessageDecoder.decode($0) { _, _ in } }
         case .dns: FuzzTarget.readMessage(bytes)
         case .responseHead: FuzzTarget.readHead(bytes)
-        case .configuration: FuzzTarget.readConfiguration(String(decoding: bytes, as: UTF8.self))
+        case .configuration: return FuzzTarget.readConfiguration(String(decoding: bytes, as: UTF8.self))
         case .webConfiguration: FuzzTarget.readWebConfiguration(String(decoding: bytes, as: UTF8.self))
         case .controlRequest: FuzzTarget.readRequest(bytes)
         case .cel: FuzzTarget.evaluate(bytes)
         case .cookies: FuzzTarget.readCookies(String(decoding: bytes, as: UTF8.self))
         case .negotiation: FuzzTarget.negotiate(String(decoding: bytes, as: UTF8.self))
         }
+        return nil
     }
 
     private static func decodeNetlink(_ datagram: UnsafeRawBufferPointer) {
@@ -83,14 +84,12 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         _ = HeaderBlock(bytes).contradictoryLengths
     }
 
-    private static func readConfiguration(_ text: String) {
-        guard let root = try? YAMLFile.parse(text, file: "input") else { return }
+    private static func readConfiguration(_ text: String) -> String? {
+        guard let root = try? YAMLFile.parse(text, file: "input") else { return nil }
         _ = try? Configuration(root, name: "input")
         // Printed without secrets, a configuration is YAML still.
         let printed = ConfigurationText.text(of: root)
-        guard (try? YAMLFile.parse(printed, file: "printed")) != nil else {
-            fatalError("The printed configuration is not YAML:\n\(printed)")
-        }
+        return Result { try YAMLFile.parse(printed, file: "printed") }.failure.map { "\($0):\n\(printed)" }
     }
 
     private static func readWebConfiguration(_ text: String) {
@@ -127,5 +126,11 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     private static func negotiate(_ text: String) {
         _ = ContentNegotiation.format(accept: text).contentType
         _ = Gzip.isAccepted(by: text)
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -14,7 +14,10 @@ import Testing
     func corpus(target: FuzzTarget) throws {
         let inputs = try Self.inputs(of: target)
         #expect(inputs.count >= 3)
-        for input in inputs { target.run(Array(try Data(contentsOf: input))) }
+        for input in inputs {
+            let problem = target.problem(with: Array(try Data(contentsOf: input)))
+            #expect(problem == nil, "\(input.lastPathComponent)")
+        }
     }
 
     @Test("Every folder of the corpus is a target's")
