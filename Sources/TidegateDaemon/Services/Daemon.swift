@@ -67,9 +67,8 @@ package struct Daemon: Sendable {
             logger.info("configured targets are connected to; \"check: none\" leaves one alone", metadata: checks)
         }
         let bus = EventBus(time: time)
-        // Made before the monitor, so that the first verdict is logged and reported.
+        // Made before the monitor, so that the first verdict is logged.
         let log = LogService(bus: bus, logger: logger)
-        let states = self.settings.notifySocket.map { _ in NotifySocket.states(on: bus) }
         let journal = try self.openJournal(time: time, bus: bus) {
             logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
         }
@@ -79,6 +78,7 @@ package struct Daemon: Sendable {
         for reason in journal?.setAside ?? [] {
             logger.warning("unreadable task set aside in the journal", metadata: ["error": "\(reason)"])
         }
+        let start = StartNotice(self.settings.notifySocket, sockets: journal == nil ? 1 : 2, bus: bus)
         let (notes, bodies) = (AttemptNotes(), KeptBodies())
         bus.attach(notes)
         var configuration = self.monitorConfiguration
@@ -100,8 +100,7 @@ package struct Daemon: Sendable {
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
                 watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies,
-                notify: self.settings.notifySocket, states: states,
-                start: StartNotice(self.settings.notifySocket, sockets: journal == nil ? 1 : 2)))
+                notify: self.settings.notifySocket, start: start))
     }
 
     // Without the store, conditional tasks request the whole response.
@@ -209,14 +208,13 @@ package struct Daemon: Sendable {
         let notes: AttemptNotes
         let bodies: KeptBodies
         let notify: NotifySocket?
-        let states: Subscription?
         let start: StartNotice
 
         /// The services that report to the service manager; none without one.
         var notices: [any Service] {
-            guard let notify, let states else { return [] }
+            guard let notify else { return [] }
             return [
-                DaemonService { await notify.showStatus(states) },
+                DaemonService { [start = self.start] in await start.showStatus() },
                 DaemonService { [monitor = self.monitor] in
                     await cancelWhenGracefulShutdown {
                         await notify.feedWatchdog { monitor.stalledThreads.isEmpty }

@@ -78,35 +78,37 @@ struct NotifySocket: Sendable, Hashable {
         }
     }
 
-    /// The verdicts and diagnoses of this host from now on.
-    static func states(on bus: EventBus) -> Subscription {
-        bus.subscribe(.library) { event in
-            switch event.payload {
-            case .diagnosis: true
-            case .path(let path): path.scope == .global
-            default: false
-            }
-        }
-    }
-
-    /// Shows each of the events as the status, until shutdown.
-    func showStatus(_ states: Subscription) async {
-        for await event in states.cancelOnGracefulShutdown() { self.send(.status(event.sentence)) }
-    }
 }
 
-/// Reports that the daemon is ready once all its sockets listen.
+/// Reports that the daemon is ready once all its sockets listen, and each verdict and diagnosis of this host.
 final class StartNotice: Sendable {
     private let socket: NotifySocket?
     private let missing: Atomic<Int>
+    private let states: Subscription?
 
-    init(_ socket: NotifySocket?, sockets: Int) {
+    /// Collects the verdicts and diagnoses on `bus` from now on.
+    init(_ socket: NotifySocket?, sockets: Int, bus: EventBus) {
         self.socket = socket
         self.missing = Atomic(sockets)
+        self.states = socket.map { _ in
+            bus.subscribe(.library) { event in
+                switch event.payload {
+                case .diagnosis: true
+                case .path(let path): path.scope == .global
+                default: false
+                }
+            }
+        }
     }
 
     /// Records that one more socket listens.
     func listens() {
         if self.missing.wrappingSubtract(1, ordering: .relaxed).newValue == 0 { self.socket?.send(.ready) }
+    }
+
+    /// Shows each verdict and diagnosis as the status, until shutdown.
+    func showStatus() async {
+        guard let socket, let states else { return }
+        for await event in states.cancelOnGracefulShutdown() { socket.send(.status(event.sentence)) }
     }
 }
