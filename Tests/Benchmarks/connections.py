@@ -102,6 +102,8 @@ def closes(rows, hosts, ours, load, reader, rate):
     used, after = cpu(ours.pid) - used, metrics(hosts, *counted)
     messages, drops = (new - old for new, old in zip(after, before))
     mine = used / messages * 1e6
+    if rate == RATES[0]:
+        rows.note(f"{rate:,} observed connections a second: CPU of a minute (s)", f"{used / SECONDS * 60:.2f}")
 
     with ready(hosts.home(reader, "ends", BUFFER)) as peer:
         done = opened(hosts, load, rate)
