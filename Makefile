@@ -33,7 +33,7 @@ BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall deb test-deb release test outages client lint format bench soak fuzz setup setup-test setup-bench \
+.PHONY: run build install uninstall deb test-deb release test outages client lint format bench soak fuzz sanitize setup setup-test setup-bench \
   setup-soak check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
@@ -92,6 +92,10 @@ soak: setup-soak build ## run a release under load and random faults for SOAK (2
 
 fuzz: setup ## look FUZZ (300) seconds for inputs that crash each parser: .build/fuzz
 	SWIFT='$(SWIFT)' Tests/Fuzz/run $(FUZZ) $(ARGS)
+
+sanitize: setup-test ## run the tests under the thread and then the address sanitizer; ARGS='--filter Session' for some
+	SWIFT='$(SWIFT)' Tests/Sanitizers/run thread $(ARGS)
+	SWIFT='$(SWIFT)' Tests/Sanitizers/run address $(ARGS)
 
 setup: check-swift
 	@$(call install,$(BUILD_PACKAGES))

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidegateTestKit
 @testable import TidegateCore
 
 /// What parsing takes, the value included: at most twice the text and 64 bytes for each value and name.
@@ -60,7 +61,9 @@ struct JSONMemoryTests {
         return try #require(Int(line.filter(\.isNumber))) * 1024
     }
 
-    @Test("A document of any shape takes at most twice its text and 64 bytes a node", arguments: Document.allCases)
+    @Test(
+        "A document of any shape takes at most twice its text and 64 bytes a node",
+        .enabled(if: Sanitizer.isAbsent, "a sanitizer's memory counts"), arguments: Document.allCases)
     func peak(_ document: Document) async {
         // In a process of its own, whose memory nothing else uses.
         await #expect(processExitsWith: .success) { [document = document as Document] in
