@@ -43,7 +43,7 @@ package final class ControlServer: Sendable {
     ///
     /// - Parameter whenListening: Called once when the socket exists and has its mode.
     package func run(whenListening: @escaping @Sendable () -> Void = {}) async throws(TextError) {
-        // The service manager made an inherited socket, chose who may connect, and removes it.
+        // An inherited socket is the service manager's, with its mode.
         if self.descriptor == nil { try self.socket.prepare() }
         if let failure = await self.serve(whenListening: whenListening) { throw failure }
     }

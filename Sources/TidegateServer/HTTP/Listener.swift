@@ -4,6 +4,8 @@ internal import NIOCore
 internal import NIOExtras
 internal import NIOPosix
 internal import ServiceLifecycle
+internal import Synchronization
+internal import TidegateCore
 
 /// Accepts connections in one place, and stops without dropping those that it has accepted.
 ///
@@ -12,7 +14,7 @@ internal import ServiceLifecycle
 struct Listener<Child: ServerChildChannel>: Sendable {
     let child: Child
     let place: ListenPlace
-    /// How many connections may wait to be accepted (listen(2)); the service manager chose it for an inherited socket.
+    /// How many connections may wait to be accepted (listen(2)); NIO's own number for an inherited socket.
     let backlog: Int
     /// The maximum number of connections; further ones wait, and nil accepts all.
     var maxConnections: Int?
@@ -24,18 +26,17 @@ struct Listener<Child: ServerChildChannel>: Sendable {
 
     /// Serves until the Swift task is cancelled or a graceful shutdown begins; returns the error that prevented it.
     ///
-    /// - Parameter whenListening: Called with the listening channel before the first connection is accepted.
+    /// - Parameter whenListening: Called with the listening channel before a connection is handled; an error stops the
+    /// server.
     func run(whenListening: @escaping @Sendable (any Channel) throws -> Void) async -> (any Error)? {
         let quiescing = ServerQuiescingHelper(group: ServerLoops.group)
+        let shutdown = Shutdown(quiescing)
         // Unstructured tasks, because they must not be cancelled together with this one.
         let opening = await Task { try await self.open(quiescing) }.result
         guard case .success(let listener) = opening else { return opening.failure }
-        do {
-            try whenListening(listener.channel)
-        } catch {
-            try? await listener.executeThenClose { _ in }
-            return error
-        }
+        // Clients that have connected already are served.
+        let refusal = Result { try whenListening(listener.channel) }.failure
+        if refusal != nil { shutdown.begin() }
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let serving = Task {
             await self.accept(from: listener)
@@ -46,7 +47,7 @@ struct Listener<Child: ServerChildChannel>: Sendable {
             await withTaskCancellationHandler {
                 await ended.value
             } onCancel: {
-                quiescing.initiateShutdown(promise: nil)
+                shutdown.begin()
                 Task {
                     try? await ContinuousClock().sleep(for: self.gracePeriod)
                     serving.cancel()
@@ -55,9 +56,24 @@ struct Listener<Child: ServerChildChannel>: Sendable {
                 }
             }
         } onGracefulShutdown: {
-            quiescing.initiateShutdown(promise: nil)
+            shutdown.begin()
         }
-        return nil
+        return refusal ?? (shutdown.isBegun ? nil : TextError("it stopped accepting connections"))
+    }
+
+    /// Closes the listening channel, and distinguishes that from a channel that the kernel closed.
+    private final class Shutdown: Sendable {
+        private let quiescing: ServerQuiescingHelper
+        private let begun = Atomic(false)
+
+        init(_ quiescing: ServerQuiescingHelper) { self.quiescing = quiescing }
+
+        var isBegun: Bool { self.begun.load(ordering: .acquiring) }
+
+        func begin() {
+            self.begun.store(true, ordering: .releasing)
+            self.quiescing.initiateShutdown(promise: nil)
+        }
     }
 
     private func accept(from listener: NIOAsyncChannel<Child.Value, Never>) async {
