@@ -66,8 +66,8 @@ struct GenerateSystemdCommand: ParsableCommand {
             --template prints tidegate@.service. Its instance tidegate@ann runs the tasks in /etc/tidegate/users/ann.yml with the \
             rights of the user ann.
 
-            --socket prints tidegate.socket. While it is started, systemd listens on its addresses instead of the service, and \
-            clients wait during a restart instead of being refused.
+            --socket prints tidegate.socket and what the service needs for it. While it is started, systemd listens on its \
+            addresses instead of the service, and clients wait during a restart instead of being refused.
 
             Example: tidegate generate systemd | sudo tee /etc/systemd/system/tidegate.service
             """)
@@ -100,6 +100,12 @@ struct GenerateSystemdCommand: ParsableCommand {
 
     /// The sockets of the default configuration (systemd.socket(5)).
     private static let socket = """
+        # The user tidegate has to exist (systemd-sysusers), and its folder in /run to outlive the service:
+        # /etc/systemd/system/tidegate.service.d/socket.conf
+        #   [Service]
+        #   DynamicUser=no
+        #   RuntimeDirectoryPreserve=yes
+
         [Unit]
         Description=Sockets of the network reachability and request monitor
 
@@ -130,7 +136,6 @@ struct GenerateSystemdCommand: ParsableCommand {
         Group=tidegate
         StateDirectory=tidegate
         RuntimeDirectory=tidegate
-        RuntimeDirectoryPreserve=yes
         LimitNOFILE=65536
         ProtectSystem=strict
         ProtectHome=yes

@@ -72,6 +72,10 @@ package struct Daemon: Sendable {
         let journal = try self.openJournal(time: time, bus: bus) {
             logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
         }
+        if journal == nil, self.settings.controlDescriptor != nil {
+            // The kernel would let clients connect, and they would wait for ever.
+            throw .resource("the service manager's control socket needs a journal: set --state.dir")
+        }
         if let copy = journal?.copyBeforeRepair {
             logger.warning("the journal was damaged and is repaired", metadata: ["copy": "\(copy)"])
         }
