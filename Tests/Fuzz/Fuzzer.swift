@@ -9,6 +9,7 @@ private func runFuzzer(
     _ body: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
 ) -> CInt
 
+/// Runs libFuzzer.
 @_cdecl("Fuzz_main")
 public func run(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) -> CInt {
     var (count, arguments) = (count, arguments)
@@ -20,6 +21,8 @@ public func run(_ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePo
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     if let problem = Fuzzer.target.problem(with: Array(UnsafeBufferPointer(start: bytes, count: count))) {
         print(problem)
+        // Neither abort(3) nor libFuzzer writes what is buffered.
+        fflush(nil)
         abort()
     }
     return 0
