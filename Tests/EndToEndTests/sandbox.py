@@ -15,6 +15,9 @@ import sys
 
 import seccomp
 
+# CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET (clone(2)).
+NEW_NAMESPACES = 0x7E020000
+
 
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
@@ -50,7 +53,7 @@ def members(name):
 
 def restrict(calls, families):
     rules = seccomp.SyscallFilter(seccomp.ERRNO(errno.EPERM))
-    for name in calls - {"socket", "mmap", "mprotect", "pkey_mprotect"}:
+    for name in calls - {"socket", "mmap", "mprotect", "pkey_mprotect", "clone", "clone3"}:
         try:
             rules.add_rule(seccomp.ALLOW, name)
         except RuntimeError:
@@ -60,6 +63,9 @@ def restrict(calls, families):
     writable_code = mmap.PROT_WRITE | mmap.PROT_EXEC
     for protection in (0, mmap.PROT_WRITE, mmap.PROT_EXEC):
         rules.add_rule(seccomp.ALLOW, "mmap", seccomp.Arg(2, seccomp.MASKED_EQ, writable_code, protection))
+    # Flags of clone3(2) are in memory; without it, glibc takes clone(2).
+    rules.add_rule(seccomp.ERRNO(errno.ENOSYS), "clone3")
+    rules.add_rule(seccomp.ALLOW, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, NEW_NAMESPACES, 0))
     rules.add_rule(seccomp.ALLOW, "mprotect", seccomp.Arg(2, seccomp.MASKED_EQ, mmap.PROT_EXEC, 0))
     rules.load()
 

@@ -8,18 +8,19 @@ import TidegateTestKit
 
 /// Sockets that a service manager opens (sd_listen_fds(3)); a script stands in its place.
 @Suite(.timeLimit(.minutes(5))) struct InheritedSocketsTests {
-    /// Opens sockets, and starts the daemon with them again as often as it ends.
+    /// Opens sockets, and starts the daemon with them twice, each time once a file says so.
     ///
     /// Prints the port first, and the status of each daemon that has ended.
     private static let manager = """
-        import os, signal, socket, sys
-        path, program = sys.argv[1], sys.argv[2:]
+        import os, socket, sys, time
+        path, gate, program = sys.argv[1], sys.argv[2], sys.argv[3:]
         tcp = socket.create_server(("127.0.0.1", 0))
         unix = socket.socket(socket.AF_UNIX)
         unix.bind(path)
         unix.listen()
         print(tcp.getsockname()[1])
-        while True:
+        for start in range(1, 3):
+            while not os.path.exists(gate + str(start)): time.sleep(0.01)
             child = os.fork()
             if child == 0:
                 # Behind both targets: a socket that is one of them would be overwritten.
@@ -29,7 +30,7 @@ import TidegateTestKit
                 os.execv(program[0], program)
             print("started", child)
             print("ended", os.waitstatus_to_exitcode(os.wait()[1]))
-            sys.stdin.readline()
+        time.sleep(60)
         """
 
     private static func folder() throws -> URL {
@@ -50,24 +51,26 @@ import TidegateTestKit
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let control = folder.appending(path: "control").path
-        let manager = try Program(
-            ["sh", "-c", "yes | python3 -u -c '\(Self.manager.replacing("'", with: "'\\''"))' \"$@\"", "sh", control]
-                + Self.serve(folder))
+        let gate = folder.appending(path: "start").path
+        let manager = try Program(["python3", "-u", "-c", Self.manager, control, gate] + Self.serve(folder))
         defer { kill(-manager.id, SIGKILL) }
         func lines(_ prefix: String) -> [Substring] {
             manager.outputSoFar.split(separator: "\n").filter { $0.hasPrefix(prefix) }
         }
-        try #require(await eventually { !lines("started").isEmpty }, "\(manager.errorsSoFar)")
-        let port = try #require(manager.outputSoFar.split(separator: "\n").first)
+        let port = try #require(
+            await eventualValue { manager.outputSoFar.split(separator: "\n").first }, "\(manager.errorsSoFar)")
         let tasks = [BuiltProduct.path(of: "tidegate"), "tasks", "list", "--control.socket", control]
         for round in 1...2 {
-            // Before the daemon listens, the kernel keeps the client in the queue of the manager's socket.
-            let page = try await Program.run(["curl", "-sf", "--max-time", "30", "http://127.0.0.1:\(port)/-/ready"])
-            #expect(page.status == 0, "\(round): \(manager.errorsSoFar)")
+            // Without a daemon, the kernel keeps the client in the queue of the manager's socket.
+            let client = try Program(["curl", "-svf", "--max-time", "60", "http://127.0.0.1:\(port)/-/healthy"])
+            #expect(await eventually { client.errorsSoFar.contains("GET /-/healthy") }, "\(client.errorsSoFar)")
+            #expect(lines("started").count == round - 1 && client.outputSoFar.isEmpty)
+            try Data().write(to: URL(filePath: gate + "\(round)"))
+            #expect(await client.finish().status == 0, "\(round): \(manager.errorsSoFar)")
             #expect(try await Program.run(tasks).status == 0)
             let child = try #require(lines("started").last?.split(separator: " ").last.flatMap { Int32($0) })
             kill(child, SIGTERM)
-            #expect(await eventually { lines("started").count == round + 1 })
+            #expect(await eventually { lines("ended").count == round })
         }
         #expect(lines("ended") == ["ended 0", "ended 0"], "\(manager.errorsSoFar)")
         // The manager's socket is the manager's to remove.
