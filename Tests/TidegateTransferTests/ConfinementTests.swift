@@ -157,7 +157,7 @@ struct ConfinementTests {
         let place = try Place()
         let paths = place.paths("sub/f")
         let file = try DownloadFile.open(paths)
-        try file.write(Array("new".utf8).withUnsafeBytes { UnsafeRawBufferPointer($0) }, at: 0)
+        try Array("new".utf8).withUnsafeBytes { try file.write($0, at: 0) }
         try place.swapForLink()
         // Also if a file of that name waits there.
         try place.write("trap", to: "outside/.f.tidegate")
@@ -196,7 +196,7 @@ struct ConfinementTests {
         let paths = DownloadPaths(destination: "\(root)/sub/f", below: [root])
         #expect(paths.obstacle() == nil)
         let file = try DownloadFile.open(paths, permissions: 0o640)
-        try file.write(Array("new".utf8).withUnsafeBytes { UnsafeRawBufferPointer($0) }, at: 0)
+        try Array("new".utf8).withUnsafeBytes { try file.write($0, at: 0) }
         try paths.writeRecord(url: "u", ResumePoint(offset: 3, validator: nil))
         #expect(try paths.readRecord()?.point.offset == 3)
         try file.commit()
