@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TidegateCore
 import TidegateTestKit
@@ -90,6 +91,31 @@ import TidegateTestKit
                 try await second.serving { (_: Int) in }
             }
         }
+    }
+
+    @Test("A socket that listens already is served, and one that the kernel ends is an error")
+    func inherited() async throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let bound = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        try #require(bound == 0 && listen(descriptor, 8) == 0)
+        var fixture = Fixture()
+        fixture.configuration.listen = [ListenAddress(host: "127.0.0.1", port: 0, descriptor: descriptor)]
+        let endpoint = fixture.endpoint()
+        let ports = AsyncStream.makeStream(of: Int.self)
+        let running = Task { try await endpoint.run { ports.continuation.yield($0.first?.port ?? 0) } }
+        let port = try #require(await ports.stream.first { _ in true })
+        #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
+        // What the kernel answers to accept(2) afterwards is EINVAL.
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        let error = await #expect(throws: TextError.self) { try await running.value }
+        #expect(error?.description == "cannot listen on 127.0.0.1:0: it stopped accepting connections")
     }
 
     @Test("A foreign address and a name without an address are different errors")
