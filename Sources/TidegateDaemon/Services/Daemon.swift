@@ -72,10 +72,6 @@ package struct Daemon: Sendable {
         let journal = try self.openJournal(time: time, bus: bus) {
             logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
         }
-        if journal == nil, self.settings.controlDescriptor != nil {
-            // The kernel would let clients connect, and they would wait for ever.
-            throw .resource("the service manager's control socket needs a journal: set --state.dir")
-        }
         if let copy = journal?.copyBeforeRepair {
             logger.warning("the journal was damaged and is repaired", metadata: ["copy": "\(copy)"])
         }
@@ -133,6 +129,8 @@ package struct Daemon: Sendable {
                 dependencies: .init(time: time, onEvent: { bus.publish(.daemon(.journal($0))) }))
         } catch .unusable(let path, let message)
             where !self.settings.isStateDirectoryExplicit && !Journal.exists(in: self.settings.stateDirectory)
+            // With an inherited control socket the kernel would let clients connect to nothing.
+            && self.settings.controlDescriptor == nil
         {
             unavailable(JournalOpenError.unusable(path, message).description)
             return nil
