@@ -4,9 +4,9 @@ import TidegateTestKit
 
 /// The same outages while a sidecar runs: page, API and metrics say what `explain` says at the same time.
 ///
-/// In a lab of its own, beside ``Situations``.
+/// Each test has a lab of its own.
 @Suite(
-    .serialized, .situationLab, .timeLimit(.minutes(10)),
+    .timeLimit(.minutes(10)),
     .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"))
 struct SidecarAgreement {
     struct Outage: Sendable, CustomTestStringConvertible {
@@ -60,7 +60,7 @@ struct SidecarAgreement {
 
     @Test("Page, API and metrics agree with explain, and recover", arguments: Self.outages)
     func agrees(_ outage: Outage) async throws {
-        let lab = try Situations.lab()
+        let lab = try await SituationLab()
         try await lab.withSidecar(checkingInternet: outage.checksInternet) { sidecar in
             try await sidecar.expectHealth()
             let before = try await sidecar.failuresByParty()
@@ -83,7 +83,7 @@ struct SidecarAgreement {
         "A sidecar that starts in an outage says of this host, and of names it never resolved, what explain says",
         arguments: Self.outages.filter { ["S1", "S40", "S52"].contains($0.testDescription.prefix { $0 != ":" }) })
     func startsIn(_ outage: Outage) async throws {
-        try await Situations.lab().during(outage.outages) { lab in
+        try await SituationLab().during(outage.outages) { lab in
             try await lab.withSidecar(checkingInternet: false) { sidecar in
                 let host = try await lab.explain(nil)
                 host.expect(rung: outage.rung, party: outage.party)
@@ -100,7 +100,7 @@ struct SidecarAgreement {
         "S1: a router that limits its ICMP, as Linux does, is not charged with its provider's outage",
         .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func limitedICMP() async throws {
-        let lab = try Situations.lab()
+        let lab = try await SituationLab()
         try await lab.withSidecar(checkingInternet: false) { sidecar in
             try await sidecar.expectHealth()
             let before = try await sidecar.failuresByParty()
@@ -113,7 +113,7 @@ struct SidecarAgreement {
 
     @Test("No level goes down at the start because nothing has been asked yet", arguments: [false, true])
     func start(checkingInternet: Bool) async throws {
-        let lab = try Situations.lab()
+        let lab = try await SituationLab()
         try await lab.withSidecar(checkingInternet: checkingInternet) { sidecar in
             try await sidecar.expectHealth()
             let levels = sidecar.levelChanges
