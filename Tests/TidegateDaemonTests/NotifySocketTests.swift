@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
+import Tidegate
 import TidegateTestKit
 
 @testable import TidegateDaemon
@@ -53,6 +54,19 @@ import TidegateTestKit
         daemon.signal(SIGTERM)
         #expect(await daemon.finish().status == 0)
         #expect(await received("\nSTOPPING=1\n"))
+    }
+
+    @Test("A verdict that comes before the services start is the first status")
+    func firstStatus() async throws {
+        let name = Self.name()
+        let manager = try await Self.receiver(name)
+        defer { manager.signal(SIGKILL) }
+        let bus = EventBus(time: SystemClock())
+        let start = StartNotice(NotifySocket { ["NOTIFY_SOCKET": name][$0] }, sockets: 1, bus: bus)
+        bus.publish(.path(PathEvent(scope: .global, from: .unknown, to: EveryEvent.routed)))
+        let showing = Task { await start.showStatus() }
+        defer { showing.cancel() }
+        #expect(await eventually { manager.outputSoFar.contains("\nSTATUS=") }, "\(manager.outputSoFar)")
     }
 
     @Test("A daemon with a stalled thread gives no sign of life")
