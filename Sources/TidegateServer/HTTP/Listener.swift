@@ -18,9 +18,9 @@ struct Listener<Child: ServerChildChannel>: Sendable {
     let backlog: Int
     /// The maximum number of connections; further ones wait, and nil accepts all.
     var maxConnections: Int?
-    /// How long accepted connections may go on once the Swift task is cancelled.
-    var gracePeriod = Duration.milliseconds(500)
 
+    // How long accepted connections may go on once the Swift task is cancelled.
+    private static var gracePeriod: Duration { .milliseconds(500) }
     // A response that ignores its cancellation is abandoned after that time.
     private static var abandonTime: Duration { .milliseconds(250) }
 
@@ -49,7 +49,7 @@ struct Listener<Child: ServerChildChannel>: Sendable {
             } onCancel: {
                 shutdown.begin()
                 Task {
-                    try? await ContinuousClock().sleep(for: self.gracePeriod)
+                    try? await ContinuousClock().sleep(for: Self.gracePeriod)
                     serving.cancel()
                     try? await ContinuousClock().sleep(for: Self.abandonTime)
                     end.yield()
