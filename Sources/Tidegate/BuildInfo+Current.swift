@@ -1,4 +1,5 @@
 internal import CBuild
+internal import TidegateCore
 package import TidegateMetrics
 
 extension BuildInfo {
@@ -10,9 +11,7 @@ extension BuildInfo {
     private static var revision: String {
         let commit = tg_build_commit()
         guard commit != 0 else { return "unknown" }
-        let digits = String(commit, radix: 16)
-        let zeros = String(repeating: "0", count: max(0, 12 - digits.count))
-        return zeros + digits + (tg_build_is_modified() ? "-dirty" : "")
+        return String(commit, radix: 16).padded(to: 12) + (tg_build_is_modified() ? "-dirty" : "")
     }
 
     private static var swiftVersion: String {

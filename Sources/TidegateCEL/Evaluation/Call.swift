@@ -89,7 +89,7 @@ struct Call {
         case (.timestamp(let moment), 1): return self.part(of: moment, offset: 0).map(Value.int)
         case (.timestamp(let moment), _):
             guard case .string(let name) = self.arguments[1] else { return nil }
-            guard let offset = Timestamp.offset(String(decoding: name, as: UTF8.self)) else {
+            guard let offset = InternetTime.offset(String(decoding: name, as: UTF8.self)) else {
                 throw CELError("a time zone is UTC or an offset such as +02:00; names of places are not known")
             }
             return self.part(of: moment, offset: offset).map(Value.int)

@@ -98,8 +98,7 @@ extension Call {
         let (whole, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         let sign = nanoseconds < 0 ? "-" : ""
         guard rest != 0 else { return "\(whole)s" }
-        var digits = String(rest.magnitude)
-        digits = String(repeating: "0", count: 9 - digits.count) + digits
+        var digits = String(rest.magnitude).padded(to: 9)
         while digits.hasSuffix("0") { digits.removeLast() }
         return "\(sign)\(whole.magnitude).\(digits)s"
     }

@@ -55,11 +55,7 @@ enum OptionParsing {
 
     /// The value of an expression; the option's name is added to its error.
     static func naming<Value>(_ option: String, _ value: @autoclosure () throws -> Value) throws -> Value {
-        do {
-            return try value()
-        } catch {
-            throw ValidationError("\(option): \(error)")
-        }
+        do { return try value() } catch { throw ValidationError("\(option): \(error)") }
     }
 }
 

@@ -59,11 +59,7 @@ struct RequestArguments: ParsableArguments {
     }
 
     private static func redirectPolicy(_ text: String) throws -> RedirectPolicy {
-        guard let policy = RedirectPolicy(rawValue: text) else {
-            let names = RedirectPolicy.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("\"\(text)\" is not one of \(names)")
-        }
-        return policy
+        do { return try RedirectPolicy(word: text) } catch { throw ValidationError(error.description) }
     }
 
     /// The request for a URL; the body implies the method if none is given.

@@ -44,7 +44,14 @@ package enum NumberText {
             + power
     }
 
-    private static func zeros(_ count: Int) -> String { String(repeating: "0", count: max(0, count)) }
+    private static func zeros(_ count: Int) -> String { "".padded(to: count) }
 
     private static func text(_ digits: some Collection<UInt8>) -> String { String(decoding: digits, as: UTF8.self) }
+}
+
+extension String {
+    /// The digits with zeros before them, up to so many in all.
+    package func padded(to count: Int) -> String {
+        String(repeating: "0", count: max(0, count - self.utf8.count)) + self
+    }
 }

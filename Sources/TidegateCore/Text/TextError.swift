@@ -5,3 +5,15 @@ package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package init(_ description: String) { self.description = description }
 }
+
+extension RawRepresentable<String> where Self: CaseIterable {
+    /// The case with this raw value.
+    ///
+    /// - Throws: ``TextError`` that lists them all.
+    package init(word: String) throws(TextError) {
+        guard let value = Self(rawValue: word) else {
+            throw TextError("\"\(word)\" is not one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        self = value
+    }
+}

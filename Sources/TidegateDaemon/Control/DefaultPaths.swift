@@ -47,3 +47,13 @@ struct StateDirectoryPath: Sendable {
         return String(cString: resolved)
     }
 }
+
+/// The name of this host (gethostname(2)).
+package enum HostName {
+    /// `localhost` if the kernel does not say.
+    package static var current: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
+        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

@@ -49,10 +49,7 @@ extension TaskSubmission {
     func duplicatePolicy() throws(TextError) -> DuplicatePolicy {
         guard let word = self.onDuplicate else { return .keep }
         guard self.key != nil else { throw TextError("\"onDuplicate\" requires \"key\"") }
-        guard let policy = DuplicatePolicy(rawValue: word) else {
-            throw TextError("\"\(word)\" is not one of keep, replace, append")
-        }
-        return policy
+        return try DuplicatePolicy(word: word)
     }
 
     // Every list contains keys and names, and an accepted task is kept until it is over. The system would truncate a
@@ -128,11 +125,7 @@ extension TaskSubmission {
 
     private func redirectPolicy() throws(TextError) -> RedirectPolicy? {
         guard let word = self.redirects else { return nil }
-        guard let policy = RedirectPolicy(rawValue: word) else {
-            let names = RedirectPolicy.allCases.map(\.rawValue).joined(separator: ", ")
-            throw TextError("\"redirects\": \"\(word)\" is not one of \(names)")
-        }
-        return policy
+        do { return try RedirectPolicy(word: word) } catch { throw TextError("\"redirects\": \(error)") }
     }
 
     private func retryPolicy(_ retries: Int) throws -> RetryPolicy {

@@ -42,14 +42,8 @@ extension Configuration.RemoteWrite {
     /// The labels, including the `job` and `instance` that a scrape would add.
     fileprivate var allLabels: [RemoteWriteConfiguration.Label] {
         let named = Set(self.labels.map(\.name))
-        let defaults = [("job", "tidegate"), ("instance", Self.hostName)].filter { !named.contains($0.0) }
+        let defaults = [("job", "tidegate"), ("instance", HostName.current)].filter { !named.contains($0.0) }
         return self.labels + defaults.map(RemoteWriteConfiguration.Label.init)
-    }
-
-    private static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
-        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// The secrets, read on each use so that rotated ones take effect.

@@ -126,11 +126,7 @@ public struct CurlCommand: Sendable, Hashable {
 
     // A printf(1) argument that produces these bytes.
     private static func format(_ bytes: [UInt8]) -> String {
-        let escaped = bytes.map { byte in
-            let digits = String(byte, radix: 8)
-            return "\\\(String(repeating: "0", count: 3 - digits.count))\(digits)"
-        }
-        return "'\(escaped.joined())'"
+        "'\(bytes.map { "\\" + String($0, radix: 8).padded(to: 3) }.joined())'"
     }
 }
 

@@ -1,4 +1,5 @@
 public import HTTPTypes
+internal import TidegateCore
 
 /// The content of a part in a multipart form.
 public enum MultipartContent: Sendable {
@@ -36,8 +37,7 @@ public struct MultipartForm: Sendable {
     public init(generator: some RandomNumberGenerator = SystemRandomNumberGenerator()) {
         var generator = generator
         let halves = (0..<2).map { _ in String(UInt32.random(in: 0...UInt32.max, using: &generator), radix: 16) }
-        self.boundary =
-            "Boundary+" + halves.map { String(repeating: "0", count: 8 - $0.count) + $0.uppercased() }.joined()
+        self.boundary = "Boundary+" + halves.map { $0.uppercased().padded(to: 8) }.joined()
     }
 
     /// The request's content type, with the boundary.

@@ -121,8 +121,7 @@ struct Exemplar: Sendable {
     /// ` # {task_id="…",attempt="1"} 0.25 1790000000.123`, which OpenMetrics puts after a sample's value.
     var text: [UInt8] {
         let labels = self.labels.map { "\($0.name)=\"\($0.value)\"" }.joined(separator: ",")
-        let milliseconds = String(abs(self.source.time.microseconds) / 1000 % 1000)
-        let padded = String(repeating: "0", count: 3 - milliseconds.count) + milliseconds
+        let padded = String(abs(self.source.time.microseconds) / 1000 % 1000).padded(to: 3)
         let seconds = self.source.time.microseconds / 1_000_000
         return Array(" # {\(labels)} \(NumberText.float(self.value)) \(seconds).\(padded)".utf8)
     }

@@ -83,7 +83,7 @@ enum Escaping {
 
     private static func escaped(_ text: String, quotes: Bool) -> [UInt8] {
         // Nearly every text takes this path.
-        guard text.utf8.contains(where: self.isSpecial) else { return Array(text.utf8) }
+        guard text.utf8.contains(where: { "\\\n\"".utf8.contains($0) }) else { return Array(text.utf8) }
         var bytes: [UInt8] = []
         for byte in text.utf8 {
             switch byte {
@@ -94,9 +94,5 @@ enum Escaping {
             }
         }
         return bytes
-    }
-
-    private static func isSpecial(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\"")
     }
 }

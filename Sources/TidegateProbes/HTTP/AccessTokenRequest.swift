@@ -103,11 +103,9 @@ struct AccessTokenRequest: Sendable {
     }
 
     private static func form(_ parameters: [String: String]) throws(TextError) -> String {
-        do {
-            return try QueryEncoding().query(of: parameters)
-        } catch {
-            throw TextError("the parameters of the token request cannot be encoded: \(error)")
-        }
+        try Result { try QueryEncoding().query(of: parameters) }.mapError {
+            TextError("the parameters of the token request cannot be encoded: \($0)")
+        }.get()
     }
 
     // A user name or password is encoded like a form value (RFC 6749 2.3.1).

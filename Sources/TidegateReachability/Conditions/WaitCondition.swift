@@ -101,11 +101,7 @@ public enum WaitCondition: Sendable, Hashable {
     }
 
     private static func target(_ text: String, zone: (String) -> UInt32?) throws(WaitConditionError) -> Target {
-        do throws(TargetError) {
-            return try Target(text, zone: zone)
-        } catch {
-            throw .badTarget(error)
-        }
+        do throws(TargetError) { return try Target(text, zone: zone) } catch { throw .badTarget(error) }
     }
 
     private static func url(_ text: String, zone: (String) -> UInt32?) throws(WaitConditionError) -> RequestURL {

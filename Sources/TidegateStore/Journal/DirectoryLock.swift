@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TidegateCore
 
 /// Locks a directory for one process (flock(2)), until it is released or the process ends.
 final class DirectoryLock: Sendable {
@@ -73,10 +74,7 @@ struct JournalProgress: Sendable, Hashable, CustomStringConvertible {
 
     /// A line as long as any other, so that one replaces another with one write(2).
     var description: String {
-        [self.commits, self.tasks].map { number in
-            let digits = "\(number)"
-            return String(repeating: "0", count: max(0, 19 - digits.utf8.count)) + digits
-        }.joined(separator: " ") + "\n"
+        [self.commits, self.tasks].map { "\($0)".padded(to: 19) }.joined(separator: " ") + "\n"
     }
 }
 

@@ -144,8 +144,7 @@ struct DigestAnswer: Sendable {
 
     mutating func value(method: String, path: String) -> String {
         self.count += 1
-        let digits = String(self.count, radix: 16)
-        let count = String(repeating: "0", count: max(0, 8 - digits.count)) + digits
+        let count = String(self.count, radix: 16).padded(to: 8)
         let (realm, nonce) = (self.parameters["realm"] ?? "", self.parameters["nonce"] ?? "")
         var first = self.algorithm.sum("\(self.credentials.user):\(realm):\(self.credentials.password)")
         if self.algorithm.isSession { first = self.algorithm.sum("\(first):\(nonce):\(self.clientNonce)") }
