@@ -128,12 +128,6 @@ enum DestinationCheck {
         }
         return descriptor
     }
-
-    /// The size of a file in bytes; nil if it does not exist.
-    static func size(of path: String) -> Int64? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : nil
-    }
 }
 
 /// Copies a body to a terminal, except a binary one, which would garble the terminal.

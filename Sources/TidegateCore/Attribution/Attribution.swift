@@ -13,9 +13,7 @@ public struct Attribution: Sendable, Hashable {
 
     /// An attribution from its parts.
     package init(party: FaultParty, rung: Rung? = nil, evidence: [String] = []) {
-        self.party = party
-        self.rung = rung
-        self.evidence = evidence
+        (self.party, self.rung, self.evidence) = (party, rung, evidence)
     }
 
     /// An attribution from its cause, which determines the party.

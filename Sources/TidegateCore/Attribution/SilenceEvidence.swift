@@ -47,9 +47,7 @@ package struct SilenceEvidence: Sendable, Hashable {
     package init(
         silent: Silent, gateway: Gateway = .unknown, witnesses: [Witness] = [], losesLargePackets: Bool = false
     ) {
-        self.silent = silent
-        self.gateway = gateway
-        self.witnesses = witnesses
+        (self.silent, self.gateway, self.witnesses) = (silent, gateway, witnesses)
         self.losesLargePackets = losesLargePackets
     }
 }

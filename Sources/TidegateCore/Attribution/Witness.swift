@@ -41,9 +41,7 @@ package struct Witness: Sendable, Hashable {
 
     /// A witness from its parts.
     package init(_ kind: Kind, _ reach: Reach, refusal: ICMPError? = nil) {
-        self.kind = kind
-        self.reach = reach
-        self.refusal = refusal
+        (self.kind, self.reach, self.refusal) = (kind, reach, refusal)
     }
 
     /// True if something beyond the gateway answered.

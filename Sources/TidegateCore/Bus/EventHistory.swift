@@ -175,10 +175,7 @@ package final class EventHistory: EventSink {
         package let lastID: String
 
         init(history: EventHistory, number: UInt64, isResumed: Bool, lastID: String) {
-            self.history = history
-            self.number = number
-            self.isResumed = isResumed
-            self.lastID = lastID
+            (self.history, self.number, self.isResumed, self.lastID) = (history, number, isResumed, lastID)
         }
 
         deinit { self.end() }

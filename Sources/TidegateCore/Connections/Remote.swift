@@ -10,9 +10,7 @@ public struct Remote: Sendable, Hashable, CustomStringConvertible {
 
     /// A remote from its parts.
     package init(_ address: IPAddress, port: UInt16?, _ direction: ConnectionDirection) {
-        self.address = address
-        self.port = port
-        self.direction = direction
+        (self.address, self.port, self.direction) = (address, port, direction)
     }
 
     /// `ADDRESS:PORT`; an unknown port is a question mark.

@@ -53,10 +53,7 @@ package struct HopWalkResult: Sendable, Hashable {
 
     /// A result from its parts.
     package init(destination: IPAddress, port: UInt16, hops: [Outcome], duration: Duration = .zero) {
-        self.destination = destination
-        self.port = port
-        self.hops = hops
-        self.duration = duration
+        (self.destination, self.port, self.hops, self.duration) = (destination, port, hops, duration)
     }
 
     // MARK: What it says

@@ -43,9 +43,7 @@ public struct RungReport: Sendable, Hashable {
         self.rung = rung
         self.status = status
         self.basis = basis ?? (status == .ok || status == .bad ? .measured : nil)
-        self.reason = reason
-        self.link = link
-        self.evidence = evidence
+        (self.reason, self.link, self.evidence) = (reason, link, evidence)
         self.values.duration = duration
     }
 
@@ -88,9 +86,7 @@ package struct RungValues: Sendable, Hashable {
 
         /// A hop from its parts.
         package init(limit: Int, router: IPAddress, duration: Duration) {
-            self.limit = limit
-            self.router = router
-            self.duration = duration
+            (self.limit, self.router, self.duration) = (limit, router, duration)
         }
 
         var json: JSONValue {

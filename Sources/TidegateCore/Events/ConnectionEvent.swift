@@ -20,12 +20,8 @@ public enum ConnectionEvent: Sendable, Hashable {
             _ remote: Remote, _ kind: ConnectionStall, age: Duration, retransmits: Int, nextTry: Duration?,
             party: FaultParty
         ) {
-            self.remote = remote
-            self.kind = kind
-            self.age = age
-            self.retransmits = retransmits
-            self.nextTry = nextTry
-            self.party = party
+            (self.remote, self.kind, self.age, self.retransmits) = (remote, kind, age, retransmits)
+            (self.nextTry, self.party) = (nextTry, party)
         }
     }
 
@@ -42,10 +38,7 @@ public enum ConnectionEvent: Sendable, Hashable {
 
         /// From its parts.
         package init(_ remote: Remote, _ outcome: ConnectionOutcome, party: FaultParty, count: Int) {
-            self.remote = remote
-            self.outcome = outcome
-            self.party = party
-            self.count = count
+            (self.remote, self.outcome, self.party, self.count) = (remote, outcome, party, count)
         }
     }
 

@@ -17,9 +17,7 @@ package struct EventProjection: Sendable {
         _ name: String, _ level: Event.Level, _ message: String,
         _ sentence: @autoclosure @escaping @Sendable () -> String, _ fields: [Field] = []
     ) {
-        self.name = name
-        self.level = level
-        self.message = message
+        (self.name, self.level, self.message) = (name, level, message)
         self.makeSentence = sentence
         self.fields = fields
     }

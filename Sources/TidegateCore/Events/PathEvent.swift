@@ -23,10 +23,7 @@ public struct PathEvent: Sendable {
 
     /// A change from its parts.
     package init(scope: Scope, from: Verdict, to: Verdict, lasted: Duration? = nil, detection: Duration? = nil) {
-        self.scope = scope
-        self.from = from
-        self.to = to
-        self.lasted = lasted
+        (self.scope, self.from, self.to, self.lasted) = (scope, from, to, lasted)
         self.detection = detection
     }
 
@@ -143,12 +140,8 @@ public struct TargetCheckEvent: Sendable {
         target: Target, kind: TargetCheck.Kind, failure: TargetCheckReport.Failure?, isNews: Bool,
         certificateExpiry: WallTime? = nil, phases: PhaseDurations = .init()
     ) {
-        self.target = target
-        self.kind = kind
-        self.failure = failure
-        self.isNews = isNews
-        self.certificateExpiry = certificateExpiry
-        self.phases = phases
+        (self.target, self.kind, self.failure, self.isNews) = (target, kind, failure, isNews)
+        (self.certificateExpiry, self.phases) = (certificateExpiry, phases)
     }
 
     var projection: EventProjection {

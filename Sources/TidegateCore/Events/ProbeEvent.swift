@@ -124,9 +124,7 @@ public struct ProbeFailure: Sendable, Hashable {
 
     /// A failure from its parts.
     package init(reason: String, party: FaultParty, text: String) {
-        self.reason = reason
-        self.party = party
-        self.text = text
+        (self.reason, self.party, self.text) = (reason, party, text)
     }
 
     func json(at time: WallTime?) -> JSONValue {
@@ -146,8 +144,6 @@ package struct ProbeConnection: Sendable, Hashable {
 
     /// A connection from its parts.
     package init(local: IPAddress, remote: IPAddress, isEncrypted: Bool) {
-        self.local = local
-        self.remote = remote
-        self.isEncrypted = isEncrypted
+        (self.local, self.remote, self.isEncrypted) = (local, remote, isEncrypted)
     }
 }

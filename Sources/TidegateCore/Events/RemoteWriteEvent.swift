@@ -79,10 +79,7 @@ public struct RemoteWriteFailure: Sendable, Hashable {
 
     /// A failure from its parts.
     package init(_ reason: TaskFailure, status: Int? = nil, party: FaultParty? = nil, explanation: String? = nil) {
-        self.reason = reason
-        self.status = status
-        self.party = party
-        self.explanation = explanation
+        (self.reason, self.status, self.party, self.explanation) = (reason, status, party, explanation)
     }
 }
 

@@ -13,10 +13,7 @@ public struct TaskEvent: Sendable {
 
     /// An event of a task.
     package init(id: TaskID, taskKind: TaskKind, trace: TraceID? = nil, kind: Kind) {
-        self.id = id
-        self.taskKind = taskKind
-        self.trace = trace
-        self.kind = kind
+        (self.id, self.taskKind, self.trace, self.kind) = (id, taskKind, trace, kind)
     }
 
     // Large cases are boxed, because an event is copied into the ring of every subscriber.
@@ -102,21 +99,6 @@ public struct TaskEvent: Sendable {
         case failure(TaskFailure)
         /// A status worth a retry.
         case status(Int)
-
-        /// The reason of a label; nil for any other text.
-        ///
-        /// A class of status becomes its first status.
-        init?(label: String) {
-            if label == "http_5xx" {
-                self = .status(500)
-            } else if label.hasPrefix("http_"), let status = Int(label.dropFirst(5)) {
-                self = .status(status)
-            } else if let failure = TaskFailure.allCases.first(where: { $0.label == label }) {
-                self = .failure(failure)
-            } else {
-                return nil
-            }
-        }
 
         /// The `reason` label: an `error_type`, or `http_408`, `http_425`, `http_429`, `http_5xx`.
         package var label: String {

@@ -26,12 +26,8 @@ package enum HTTPCheck {
             url: HTTPURL, address: IPAddress, lastStage: Stage = .body, method: String = "GET",
             limit: Duration = .seconds(10), bodyLimit: Int = 0
         ) {
-            self.url = url
-            self.address = address
-            self.lastStage = lastStage
-            self.method = method
-            self.limit = limit
-            self.bodyLimit = bodyLimit
+            (self.url, self.address, self.lastStage, self.method) = (url, address, lastStage, method)
+            (self.limit, self.bodyLimit) = (limit, bodyLimit)
         }
     }
 

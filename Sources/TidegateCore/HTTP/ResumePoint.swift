@@ -29,9 +29,7 @@ package struct ResumePoint: Sendable, Hashable, Codable {
 
     /// A point from its parts.
     package init(offset: Int64, validator: Validator?, total: Int64? = nil, contentEncoding: String? = nil) {
-        self.offset = offset
-        self.total = total
-        self.contentEncoding = contentEncoding
+        (self.offset, self.total, self.contentEncoding) = (offset, total, contentEncoding)
         switch validator {
         case .etag(let tag): self.etag = tag
         case .lastModified(let date): self.lastModified = date
@@ -62,9 +60,7 @@ public struct ResumeData: Sendable, Hashable, Codable {
 
     /// Data from their parts.
     package init(url: String, file: String, point: ResumePoint) {
-        self.url = url
-        self.file = file
-        self.point = point
+        (self.url, self.file, self.point) = (url, file, point)
     }
 
     private enum CodingKeys: String, CodingKey { case url, file }
@@ -100,9 +96,7 @@ package struct FileIdentity: Sendable, Hashable, Codable {
 
     /// An identity from its parts.
     package init(size: Int64, inode: UInt64, modifiedSeconds: Int64, modifiedNanoseconds: Int64) {
-        self.size = size
-        self.inode = inode
-        self.modifiedSeconds = modifiedSeconds
+        (self.size, self.inode, self.modifiedSeconds) = (size, inode, modifiedSeconds)
         self.modifiedNanoseconds = modifiedNanoseconds
     }
 

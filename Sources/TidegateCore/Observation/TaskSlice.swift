@@ -21,9 +21,7 @@ package struct TaskSlice<Task> {
 
     /// A slice from its parts.
     package init(tasks: [Task], next: TaskID?, total: Int) {
-        self.tasks = tasks
-        self.next = next
-        self.total = total
+        (self.tasks, self.next, self.total) = (tasks, next, total)
     }
 
     /// The same part of another list.

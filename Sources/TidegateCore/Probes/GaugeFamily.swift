@@ -17,9 +17,7 @@ package struct GaugeFamily: Sendable, Hashable {
 
     /// A family without series.
     package init(name: String, help: String, labels: [String] = []) {
-        self.name = name
-        self.help = help
-        self.labels = labels
+        (self.name, self.help, self.labels) = (name, help, labels)
     }
 
     /// Sets the series with these label values.

@@ -29,10 +29,7 @@ package struct ProbeQuestion: Sendable, Hashable {
     package init(
         module: String, target: String, hostname: String? = nil, scrapeTimeout: String? = nil, isTrusted: Bool = true
     ) {
-        self.module = module
-        self.target = target
-        self.hostname = hostname
-        self.scrapeTimeout = scrapeTimeout
+        (self.module, self.target, self.hostname, self.scrapeTimeout) = (module, target, hostname, scrapeTimeout)
         self.isTrusted = isTrusted
     }
 }
@@ -91,17 +88,9 @@ package struct ProbeReport: Sendable, Hashable {
         isOutage: Bool = false, connection: ProbeConnection? = nil, families: [GaugeFamily], log: ProbeLog,
         configuration: String
     ) {
-        self.module = module
-        self.target = target
-        self.start = start
-        self.duration = duration
-        self.failure = failure
-        self.isGated = isGated
-        self.isOutage = isOutage
-        self.connection = connection
-        self.families = families
-        self.log = log
-        self.configuration = configuration
+        (self.module, self.target, self.start, self.duration) = (module, target, start, duration)
+        (self.failure, self.isGated, self.isOutage, self.connection) = (failure, isGated, isOutage, connection)
+        (self.families, self.log, self.configuration) = (families, log, configuration)
     }
 
     /// The family of the address that was probed; nil if there was none.

@@ -74,8 +74,6 @@ public struct Link: Sendable, Hashable {
 extension Link {
     /// A link about which nothing else is known.
     package init(name: String, index: UInt32, kind: Kind) {
-        self.name = name
-        self.index = index
-        self.kind = kind
+        (self.name, self.index, self.kind) = (name, index, kind)
     }
 }

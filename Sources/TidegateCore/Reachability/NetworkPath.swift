@@ -20,13 +20,8 @@ public struct NetworkPath: Sendable, Hashable, CustomStringConvertible {
         interface: String, index: UInt32, generation: UInt32 = 0, gateway: IPAddress? = nil,
         source: IPAddress? = nil, table: UInt32? = nil, metered: Metered = .guessNo
     ) {
-        self.interface = interface
-        self.index = index
-        self.generation = generation
-        self.gateway = gateway
-        self.source = source
-        self.table = table
-        self.metered = metered
+        (self.interface, self.index, self.generation, self.gateway) = (interface, index, generation, gateway)
+        (self.source, self.table, self.metered) = (source, table, metered)
     }
 
     /// What makes two paths the same one: link, gateway and source; a renamed interface is the same link.

@@ -23,9 +23,7 @@ public struct TargetCheck: Sendable, Hashable {
 
     /// A check; one by http requests the root of the target, over https on port 443.
     public init(_ kind: Kind, interval: Duration = .seconds(15), timeout: Duration = .seconds(5)) {
-        self.kind = kind
-        self.interval = interval
-        self.timeout = timeout
+        (self.kind, self.interval, self.timeout) = (kind, interval, timeout)
     }
 
     /// A check that requests a URL.

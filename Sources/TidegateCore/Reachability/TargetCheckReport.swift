@@ -22,10 +22,7 @@ public struct TargetCheckReport: Sendable, Hashable {
         ) {
             self.time = time
             self.since = since ?? time
-            self.reason = reason
-            self.party = party
-            self.text = text
-            self.advice = advice
+            (self.reason, self.party, self.text, self.advice) = (reason, party, text, advice)
         }
 
         var json: JSONValue {

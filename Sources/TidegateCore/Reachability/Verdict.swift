@@ -13,10 +13,7 @@ public struct Verdict: Sendable, Hashable {
     package init(
         level: ReachabilityLevel, reason: UnreachableReason? = nil, path: NetworkPath? = nil, notes: [PathWarning] = []
     ) {
-        self.level = level
-        self.reason = reason
-        self.path = path
-        self.notes = notes
+        (self.level, self.reason, self.path, self.notes) = (level, reason, path, notes)
     }
 
     /// The verdict while the kernel cannot be read: gates are open.
@@ -92,9 +89,7 @@ public struct TargetVerdict: Sendable, Hashable {
 
     /// A target's verdict from its parts.
     package init(target: Target, verdict: Verdict, addresses: [AddressVerdict] = []) {
-        self.target = target
-        self.verdict = verdict
-        self.addresses = addresses
+        (self.target, self.verdict, self.addresses) = (target, verdict, addresses)
     }
 
     /// The family of the address that a connection would use first.

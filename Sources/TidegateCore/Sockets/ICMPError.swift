@@ -9,9 +9,7 @@ package struct ICMPError: Sendable, Hashable {
 
     /// An error from its parts.
     package init(offender: IPAddress?, type: UInt8, code: UInt8) {
-        self.offender = offender
-        self.type = type
-        self.code = code
+        (self.offender, self.type, self.code) = (offender, type, code)
     }
 
     /// What an ICMP error says, in both versions of IP (RFC 792, RFC 1812, RFC 4443).

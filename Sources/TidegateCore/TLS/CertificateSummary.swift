@@ -22,13 +22,8 @@ public struct CertificateSummary: Sendable, Hashable {
         subject: String, issuer: String, notBefore: String = "", notAfter: String, names: [String] = [],
         publicKeyPin: String = "", fingerprint: String = ""
     ) {
-        self.subject = subject
-        self.issuer = issuer
-        self.notBefore = notBefore
-        self.notAfter = notAfter
-        self.names = names
-        self.publicKeyPin = publicKeyPin
-        self.fingerprint = fingerprint
+        (self.subject, self.issuer, self.notBefore, self.notAfter) = (subject, issuer, notBefore, notAfter)
+        (self.names, self.publicKeyPin, self.fingerprint) = (names, publicKeyPin, fingerprint)
     }
 
     /// The end of its validity; nil if it cannot be read.

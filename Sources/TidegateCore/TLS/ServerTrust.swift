@@ -11,9 +11,7 @@ public struct TLSDetails: Sendable, Hashable {
 
     /// Details from their parts.
     package init(version: String, cipher: String, chain: [CertificateSummary]) {
-        self.version = version
-        self.cipher = cipher
-        self.chain = chain
+        (self.version, self.cipher, self.chain) = (version, cipher, chain)
     }
 
     /// The server's own certificate; the others are for programs that ask for them.
@@ -43,10 +41,7 @@ public struct ServerTrust: Sendable, Hashable {
 
     /// A trust from its parts.
     package init(host: String, tls: TLSDetails, certificates: [[UInt8]], problem: String?) {
-        self.host = host
-        self.tls = tls
-        self.certificates = certificates
-        self.problem = problem
+        (self.host, self.tls, self.certificates, self.problem) = (host, tls, certificates, problem)
     }
 }
 

@@ -3,11 +3,6 @@ public struct TaskID: Sendable, Hashable, Comparable, LosslessStringConvertible 
     let high: UInt64
     let low: UInt64
 
-    private init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
     /// A new id from the wall clock and 74 random bits.
     package init(at time: WallTime, using generator: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(clamping: time.microseconds / 1000) & 0xFFFF_FFFF_FFFF

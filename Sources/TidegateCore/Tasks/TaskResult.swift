@@ -167,10 +167,7 @@ public struct TaskError: Error, Sendable, CustomStringConvertible {
 
     /// An error from its parts.
     package init(reason: TaskFailure, attempts: Int = 0, attribution: Attribution? = nil, underlying: String) {
-        self.reason = reason
-        self.attempts = attempts
-        self.attribution = attribution
-        self.underlying = underlying
+        (self.reason, self.attempts, self.attribution, self.underlying) = (reason, attempts, attribution, underlying)
     }
 
     /// ``underlying``.

@@ -75,21 +75,10 @@ public struct TaskInfo: Sendable {
         progress: TransferProgress, created: WallTime, started: WallTime? = nil, file: String? = nil,
         failure: TaskFailure? = nil, explanation: String? = nil, party: FaultParty? = nil, stall: String? = nil
     ) {
-        self.id = id
-        self.name = name
-        self.key = key
-        self.kind = kind
-        self.method = method
-        self.url = url
-        self.state = state
-        self.progress = progress
-        self.created = created
-        self.started = started
-        self.file = file
-        self.failure = failure
-        self.explanation = explanation
-        self.party = party
-        self.stall = stall
+        (self.id, self.name, self.key, self.kind) = (id, name, key, kind)
+        (self.method, self.url, self.state, self.progress) = (method, url, state, progress)
+        (self.created, self.started, self.file, self.failure) = (created, started, file, failure)
+        (self.explanation, self.party, self.stall) = (explanation, party, stall)
     }
 
     /// One entry of `GET /api/v1/tasks`.

@@ -87,8 +87,5 @@ public struct SpanID: Sendable, Hashable, LosslessStringConvertible {
 
 extension UInt64 {
     /// 16 hexadecimal digits in lower case.
-    var hexadecimal: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+    var hexadecimal: String { String(self, radix: 16).padded(to: 16) }
 }

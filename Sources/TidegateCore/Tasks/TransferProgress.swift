@@ -20,13 +20,8 @@ public struct TransferProgress: Sendable, Hashable, CustomStringConvertible {
         offset: Int64 = 0, receivedWire: Int64 = 0, received: Int64 = 0, expected: Int64? = nil, sent: Int64 = 0,
         expectedSent: Int64? = nil, attempt: Int = 0
     ) {
-        self.offset = offset
-        self.receivedWire = receivedWire
-        self.received = received
-        self.expected = expected
-        self.sent = sent
-        self.expectedSent = expectedSent
-        self.attempt = attempt
+        (self.offset, self.receivedWire, self.received, self.expected) = (offset, receivedWire, received, expected)
+        (self.sent, self.expectedSent, self.attempt) = (sent, expectedSent, attempt)
     }
 
     /// The share of the response body that has arrived, 0 to 1; nil while its length is unknown.

@@ -44,10 +44,7 @@ public struct TracedRequest: Sendable, Hashable {
 
     /// A request from its parts.
     package init(task: TaskID, name: String?, method: String, url: String, target: Target) {
-        self.task = task
-        self.name = name
-        self.method = method
-        self.url = url
+        (self.task, self.name, self.method, self.url) = (task, name, method, url)
         self.host = target.shownHost
         self.port = target.port
     }

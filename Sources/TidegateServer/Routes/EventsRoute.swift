@@ -164,9 +164,6 @@ final class EventStreamSlots: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// The number of open streams.
-    var count: Int { self.state.withLock { $0.open.count } }
-
     /// Takes a slot for a stream on this connection; nil if none is free.
     func acquire(_ reader: EventHistory.Reader, on connection: ObjectIdentifier) -> Int? {
         self.state.withLock { state in

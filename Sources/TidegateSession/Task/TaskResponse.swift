@@ -21,9 +21,6 @@ public struct TaskResponse: Sendable {
     /// The status, 200 to 599.
     public var status: Int { self.head.status }
 
-    /// The protocol version from the status line: `1.1`, `2`.
-    package var version: String { self.head.version }
-
     /// Every field, in order, as on the wire.
     public var fields: [HTTPField] { self.head.fields }
 

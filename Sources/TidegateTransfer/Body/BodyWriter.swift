@@ -119,7 +119,8 @@ struct BodyWriter {
             let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), min(bytes.count - done, 4096))
             if count < 0 {
                 guard errno == EINTR || errno == EAGAIN else {
-                    let error = FileError(operation: "write", path: self.name(of: descriptor), code: errno)
+                    let name = descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
+                    let error = FileError(operation: "write", path: name, code: errno)
                     return .failed(error.failure, error.description)
                 }
             } else {
@@ -130,10 +131,6 @@ struct BodyWriter {
         }
         self.writtenBeforePause = 0
         return .written
-    }
-
-    private func name(of descriptor: Int32) -> String {
-        descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
     }
 
     private mutating func collect(_ bytes: UnsafeRawBufferPointer, _ failure: TaskFailure) -> Step {

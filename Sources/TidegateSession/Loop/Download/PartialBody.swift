@@ -49,7 +49,9 @@ struct PartialBody {
         if head.range == .append, self.offset > 0 { self.isJoined = true }
         // Most bodies cannot be continued, so their heads need no search.
         self.contentEncoding = canContinue ? head.contentEncoding : nil
-        self.validator = canContinue ? PartialBody.validator(of: head) ?? self.keptValidator(head) : nil
+        // A 206 need not repeat the validator of its request.
+        let kept = head.status == 206 ? self.validator : nil
+        self.validator = canContinue ? PartialBody.validator(of: head) ?? kept : nil
     }
 
     /// Discards everything held; returns the number of bytes.
@@ -75,11 +77,6 @@ struct PartialBody {
         self.furthest = max(self.furthest, end)
         self.offset = isKept ? end : 0
         return again
-    }
-
-    // A 206 need not repeat the validator of its request.
-    private func keptValidator(_ head: ResponseHead) -> ResumePoint.Validator? {
-        head.status == 206 ? self.validator : nil
     }
 
     private static func validator(of head: ResponseHead) -> ResumePoint.Validator? {
