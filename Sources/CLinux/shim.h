@@ -44,6 +44,9 @@ int malloc_trim(size_t pad);
 /// Replaces a descriptor by a copy of another one (dup3(2)); hidden without _GNU_SOURCE.
 int dup3(int descriptor, int replaced, int flags);
 
+/// A file without a name (memfd_create(2)); hidden without _GNU_SOURCE.
+int memfd_create(const char *name, unsigned int flags);
+
 /// Moves the calling thread into the namespace behind a descriptor (setns(2)); hidden without _GNU_SOURCE.
 int setns(int descriptor, int kind);
 

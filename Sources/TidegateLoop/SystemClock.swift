@@ -19,6 +19,13 @@ public struct SystemClock: TimeSource {
         return WallTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 
+    /// How long the machine has been suspended since boot: CLOCK_BOOTTIME includes that time, CLOCK_MONOTONIC does not.
+    package static func suspended() -> Duration {
+        let awake = self.read(CLOCK_MONOTONIC)
+        let all = self.read(CLOCK_BOOTTIME)
+        return .seconds(all.tv_sec - awake.tv_sec) + .nanoseconds(all.tv_nsec - awake.tv_nsec)
+    }
+
     private static func read(_ clock: clockid_t) -> timespec {
         var time = timespec()
         clock_gettime(clock, &time)

@@ -14,7 +14,7 @@ package enum EveryEvent {
     /// The events in order.
     package static var payloads: [Event.Payload] {
         self.paths + self.diagnoses + self.targetChecks + self.probes + self.links + self.netlink + self.sessions
-            + self.daemon
+            + self.incidents + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
@@ -122,6 +122,31 @@ package enum EveryEvent {
         return api.map { .probe(ProbeEvent(probe: "api", $0)) } + old.map { .probe(ProbeEvent(probe: "old", $0)) }
     }
 
+    /// What is counted of the incidents.
+    package static var incidentTotals: IncidentTotals {
+        var totals = IncidentTotals()
+        let key = IncidentTotals.Key(.network, .down, .upstream)
+        (totals.begun[key], totals.open[key], totals.down[key]) = (2, 1, .milliseconds(92_500))
+        totals.watched = .seconds(3600)
+        var account = IncidentTotals.Account()
+        (account.up, account.down[.theirs]) = (.seconds(3500), .seconds(100))
+        totals.targets["api"] = account
+        return totals
+    }
+
+    /// An outage of the way out that became intermittent and ended.
+    private static var incidents: [Event.Payload] {
+        let finding = Incident.Finding(
+            party: .upstream, cause: "the gateway 10.0.0.1 answers, and nothing beyond it does", certainty: .probable)
+        var incident = Incident(
+            id: "019a0000-0000-7000-8000-000000000009", .network, name: nil, finding,
+            start: WallTime(microseconds: 1_790_000_000_000_000))
+        let opened = incident
+        incident.endDrop(at: WallTime(microseconds: 1_790_000_060_000_000))
+        (incident.end, incident.endReason) = (incident.drops.last?.end, .recovered)
+        return [(.opened, opened), (.changed, opened), (.closed, incident)].map { .incident(IncidentEvent($0, $1)) }
+    }
+
     private static var links: [Event.Payload] {
         [.link(LinkEvent(from: self.link(carrier: true), to: self.link(carrier: false)))]
     }
@@ -146,7 +171,8 @@ package enum EveryEvent {
     private static var daemon: [Event.Payload] {
         [
             .daemon(.configurationLoaded(isGood: true)), .daemon(.requestAnswered(handler: "metrics", status: 200)),
-            .daemon(.runSkipped(task: "sync")), .daemon(.stopping),
+            .daemon(.runSkipped(task: "sync")), .daemon(.incidentCommand(failure: nil)),
+            .daemon(.incidentCommand(failure: "it took longer than 30 s")), .daemon(.stopping),
             .daemon(.journal(.opened(unfinished: 2))),
             .daemon(.journal(.committed(entries: 3, duration: .milliseconds(2)))),
             .daemon(.journal(.failed(.diskFull, entries: 1))),

@@ -24,10 +24,7 @@ public struct Explanation: Sendable, Hashable {
 
         /// A ladder from its parts; `failing` is the rung that the cause is about, or the lowest bad one.
         package init(family: AddressFamily, rungs: [RungReport], cause: Cause? = nil, failing: Rung? = nil) {
-            self.family = family
-            self.rungs = rungs
-            self.cause = cause
-            self.failing = failing
+            (self.family, self.rungs, self.cause, self.failing) = (family, rungs, cause, failing)
         }
 
         /// The rung that fails: where the cause is, or else the lowest bad one; nil if none does.
@@ -115,6 +112,26 @@ public struct Explanation: Sendable, Hashable {
     /// The object that `explain --json` gives.
     package var json: JSONValue { self.json(saying: self.sentence) }
 
+    /// What was measured, as an incident keeps it: each family's rungs, and the evidence of the one that fails.
+    package var measured: JSONValue {
+        let families = self.ladders.map { ladder in
+            let failure = ladder.firstFailure
+            let rungs = ladder.rungs.filter { $0.basis != nil }.map { rung in
+                JSONValue.Member(rung.rung.rawValue, .string(rung.status.rawValue))
+            }
+            return JSONValue.Member(
+                ladder.family.rawValue,
+                [
+                    "rungs": .object(rungs), "firstFailure": .optional(failure?.rung.rawValue),
+                    "evidence": .texts(failure?.evidence.prefix(8) ?? []),
+                ])
+        }
+        return [
+            "conclusion": .string(self.conclusion.rawValue), "cause": .optional(self.cause?.code),
+            "sentence": .string(self.sentence), "families": .object(families),
+        ]
+    }
+
     fileprivate func json(saying sentence: String) -> JSONValue {
         [
             "schema": 1, "target": .string(self.target), "addresses": .texts(self.addresses.map(\.description)),
@@ -129,10 +146,7 @@ public struct Explanation: Sendable, Hashable {
 extension Explanation {
     /// An explanation without a failure.
     package init(target: String, addresses: [IPAddress], ladders: [Ladder], conclusion: Conclusion) {
-        self.target = target
-        self.addresses = addresses
-        self.ladders = ladders
-        self.conclusion = conclusion
+        (self.target, self.addresses, self.ladders, self.conclusion) = (target, addresses, ladders, conclusion)
     }
 }
 
@@ -157,10 +171,7 @@ public struct HostDiagnosis: Sendable, Hashable {
 
     /// A diagnosis from its parts.
     package init(explanation: Explanation, time: WallTime, since: WallTime? = nil, state: State = .decided) {
-        self.explanation = explanation
-        self.time = time
-        self.since = since
-        self.state = state
+        (self.explanation, self.time, self.since, self.state) = (explanation, time, since, state)
     }
 
     /// True if it is decided that something fails.

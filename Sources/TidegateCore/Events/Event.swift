@@ -29,6 +29,8 @@ public struct Event: Sendable {
         indirect case connection(ConnectionEvent)
         /// Something happened to a session as a whole.
         case session(SessionEvent)
+        /// Something happened to an incident.
+        indirect case incident(IncidentEvent)
         /// The daemon did something.
         case daemon(DaemonEvent)
 
@@ -42,6 +44,7 @@ public struct Event: Sendable {
             case .session: .session
             case .probe: .probe
             case .connection: .connection
+            case .incident: .incident
             case .daemon: .daemon
             }
         }
@@ -59,6 +62,7 @@ public struct Event: Sendable {
             case .session(let session): session.projection
             case .probe(let probe): probe.projection
             case .connection(let connection): connection.projection
+            case .incident(let incident): incident.projection
             case .daemon(let daemon): daemon.projection
             }
         }
@@ -75,6 +79,8 @@ public struct Event: Sendable {
             case .task(let task): task.kind.relevance
             case .probe(let probe): probe.relevance
             case .connection(let connection): connection.relevance
+            // The page shows what it consists of already.
+            case .incident: .history
             case .daemon(let daemon): daemon.relevance
             }
         }
@@ -82,7 +88,7 @@ public struct Event: Sendable {
 
     /// The topics of events, as labels give them.
     public enum Topic: String, Sendable, MetricLabel {
-        case path, link, netlink, task, session, probe, connection, daemon
+        case path, link, netlink, task, session, probe, connection, incident, daemon
     }
 
     /// The most selective place that shows an event.

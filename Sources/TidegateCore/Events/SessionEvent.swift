@@ -76,6 +76,8 @@ public enum DaemonEvent: Sendable {
     indirect case journal(JournalEvent)
     /// Something happened to the samples that are sent to a receiver.
     indirect case remoteWrite(RemoteWriteEvent)
+    /// The operator's command for incidents has ended; nil if it succeeded.
+    case incidentCommand(failure: String?)
     /// The daemon is stopping.
     case stopping
 
@@ -98,15 +100,21 @@ public enum DaemonEvent: Sendable {
                 "\(task) skipped: the previous run is still going", [.both("name", task)])
         case .journal(let journal): journal.projection
         case .remoteWrite(let event): event.projection
+        case .incidentCommand(let failure):
+            EventProjection(
+                "daemon.incidentCommand", failure == nil ? .debug : .warning,
+                failure == nil ? "incident command ended" : "incident command failed",
+                failure.map { "the command of incidents failed: \($0)" } ?? "the command of incidents ended",
+                [.both("error", failure)])
         case .stopping: EventProjection("daemon.stopping", .info, "stopping", "stopping")
         }
     }
 
     var relevance: Event.Relevance {
         switch self {
-        case .requestAnswered, .journal(.committed): .log
+        case .requestAnswered, .journal(.committed), .incidentCommand(failure: nil): .log
         case .remoteWrite(let event): event.isNews ? .page : .log
-        case .configurationLoaded, .runSkipped, .journal, .stopping: .page
+        case .configurationLoaded, .runSkipped, .journal, .incidentCommand, .stopping: .page
         }
     }
 }

@@ -57,6 +57,15 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
         return members.first { $0.name == name }?.value
     }
 
+    /// The text; nil if the value is not a string.
+    package var text: String? { if case .string(let text) = self { text } else { nil } }
+
+    /// The whole number; nil if the value is not one.
+    package var number: Int? { if case .integer(let number) = self { Int(clamping: number) } else { nil } }
+
+    /// The elements of an array; empty for any other value.
+    package var elements: [JSONValue] { if case .array(let values) = self { values } else { [] } }
+
     /// The value without members that are `null` and without `null` in arrays, at every level.
     public var withoutNulls: JSONValue {
         switch self {
@@ -64,6 +73,16 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
         case .array(let values): .array(values.filter { $0 != .null }.map(\.withoutNulls))
         case .object(let members):
             .object(members.filter { $0.value != .null }.map { Member($0.name, $0.value.withoutNulls) })
+        }
+    }
+
+    /// The value with other strings; the names of members stay.
+    package func mappingTexts(_ body: (String) -> String) -> JSONValue {
+        switch self {
+        case .string(let text): .string(body(text))
+        case .array(let values): .array(values.map { $0.mappingTexts(body) })
+        case .object(let members): .object(members.map { Member($0.name, $0.value.mappingTexts(body)) })
+        case .null, .bool, .integer, .number: self
         }
     }
 
@@ -136,8 +155,7 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
             case "\t": text += "\\t"
             // Also what JSON would allow: a terminal or a log shows the text unescaped.
             case _ where scalar.controlsTerminal:
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                text += "\\u" + String(scalar.value, radix: 16).padded(to: 4)
             default: text.unicodeScalars.append(scalar)
             }
         }

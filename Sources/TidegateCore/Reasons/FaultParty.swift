@@ -15,6 +15,9 @@ public enum FaultParty: String, Sendable, MetricLabel, CustomStringConvertible {
     /// The evidence does not say.
     case unknown
 
+    /// True for what every request of this host needs: its links, router, provider and resolvers.
+    package var isThisSide: Bool { [.mine, .gateway, .upstream, .resolver].contains(self) }
+
     /// The party's name in output for people: `your router`.
     public var description: String {
         switch self {

@@ -51,8 +51,14 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         WallTime(microseconds: time.microseconds &+ duration.wholeNanoseconds / 1000)
     }
 
+    /// Moves the moment.
+    package static func += (time: inout WallTime, duration: Duration) { time = time + duration }
+
     /// The time of day in UTC: `12:03:11`.
     package var clockTime: String { String(self.description.dropFirst(11).prefix(8)) }
+
+    /// The time with its date, to the second: `2026-11-21 12:03:11 UTC`.
+    package var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
 
     /// The time from this moment to `now` in whole seconds, rounded down; zero if the moment is later.
     package func ago(at now: WallTime) -> Duration {
@@ -64,10 +70,7 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
         let milliseconds = self.microseconds.flooredDivision(by: 1000)
         let (days, rest) = (milliseconds.flooredDivision(by: 86_400_000), milliseconds.flooredRemainder(by: 86_400_000))
         let date = CivilDate(daysSince1970: days)
-        func pad(_ number: Int64, _ width: Int) -> String {
-            let text = String(number)
-            return String(repeating: "0", count: max(0, width - text.count)) + text
-        }
+        func pad(_ number: Int64, _ width: Int) -> String { String(number).padded(to: width) }
         let day = "\(pad(date.year, 4))-\(pad(date.month, 2))-\(pad(date.day, 2))"
         let time = "\(pad(rest / 3_600_000, 2)):\(pad(rest / 60_000 % 60, 2)):\(pad(rest / 1000 % 60, 2))"
         return "\(day)T\(time).\(pad(rest % 1000, 3))Z"

@@ -221,7 +221,7 @@ package final class HostDiagnostics: Sendable {
         case .connection(.stalled(let stall)): self.receive(silenceOf: stall.party, event.moment - stall.age)
         case .connection(.recovered): self.receiveAnswer()
         case .diagnosis, .connection(.failed), .connection(.modeChanged), .connection(.dropped), .link,
-            .netlink, .session, .daemon:
+            .netlink, .session, .incident, .daemon:
             break
         }
     }

@@ -225,7 +225,7 @@ package struct NetlinkOptions: Sendable {
     /// Longer datagrams, in bytes, count as too long for the buffer; called before each one.
     package var datagramLimit: @Sendable (SocketKind) -> Int = { _ in .max }
     /// How long the machine has been suspended since boot.
-    package var suspended: @Sendable () -> Duration = SystemFiles.suspended
+    package var suspended: @Sendable () -> Duration = SystemClock.suspended
 }
 
 extension NetlinkOptions {

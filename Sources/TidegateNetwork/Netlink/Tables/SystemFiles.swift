@@ -16,14 +16,6 @@ package enum SystemFiles {
             hasDevice: self.exists("\(folder)/device"))
     }
 
-    /// How long the machine has been suspended since boot: CLOCK_BOOTTIME includes that time, CLOCK_MONOTONIC does not.
-    package static func suspended() -> Duration {
-        var (all, awake) = (timespec(), timespec())
-        clock_gettime(CLOCK_MONOTONIC, &awake)
-        clock_gettime(CLOCK_BOOTTIME, &all)
-        return .seconds(all.tv_sec - awake.tv_sec) + .nanoseconds(all.tv_nsec - awake.tv_nsec)
-    }
-
     private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// The start of a file, about `limit` bytes at most; nil if it cannot be read.

@@ -1,0 +1,269 @@
+/// Which incidents are asked for.
+package struct IncidentQuestion: Sendable, Hashable {
+    /// Those that were not over at this time; nil for all.
+    package var since: WallTime?
+    /// Those that began before this time; nil for all.
+    package var until: WallTime?
+    package var party: FaultParty?
+    package var scope: Incident.Scope?
+    /// The name of a target or probe; also the incidents that it was affected by.
+    package var name: String?
+    package var isOpenOnly = false
+    /// The incidents whose ids begin so.
+    package var id: String?
+    /// Let availability and totals count maintenance as any other outage.
+    package var countsPlanned = false
+    /// With what was measured.
+    package var wantsEvidence = false
+    /// How many at most, the newest first.
+    package var limit = 1000
+    /// Those before this one in the order of the answer.
+    package var after: String?
+
+    /// All incidents.
+    package init() {}
+
+    /// True if an incident lasted in the time asked for.
+    package func covers(_ incident: Incident) -> Bool {
+        if let since, let end = incident.end, end <= since { return false }
+        return self.until.map { incident.start < $0 } ?? true
+    }
+
+    /// True if a period is in the time asked for; plans are wanted of any time.
+    package func covers(_ span: Coverage.Span) -> Bool {
+        span.state == .planned
+            || (self.since.map { span.end >= $0 } ?? true) && (self.until.map { span.start < $0 } ?? true)
+    }
+
+    /// True if an incident of that time is one of those asked for.
+    package func wants(_ incident: Incident) -> Bool {
+        if self.isOpenOnly, incident.end != nil { return false }
+        return (self.party ?? incident.finding.party) == incident.finding.party
+            && (self.scope ?? incident.scope) == incident.scope && self.id.map(incident.id.hasPrefix) ?? true
+            && self.name.map(incident.affects) ?? true
+    }
+
+    /// True if an incident takes away from the availability asked for: that of a target, or of this host's way out.
+    package func isDowntime(_ incident: Incident) -> Bool {
+        self.name.map(incident.affects) ?? incident.scope.isHost
+    }
+}
+
+/// The times of a party's incidents, before they are added up.
+private struct Sum: Sendable {
+    var total = IncidentAnswer.Total()
+    var down: [(WallTime, WallTime)] = []
+    var proven: [(WallTime, WallTime)] = []
+}
+
+/// Incidents, what all of them add up to, and the time that Tidegate watched.
+package struct IncidentAnswer: Sendable {
+    /// What the incidents of a party add up to.
+    package struct Total: Sendable, Hashable {
+        package var count = 0
+        package var down = Duration.zero
+        /// How much of it is proven.
+        package var proven = Duration.zero
+        package var degraded = Duration.zero
+        package var longest = Duration.zero
+    }
+
+    /// The newest first, as many as were asked for.
+    package private(set) var incidents: [Incident] = []
+    /// The last of them if there are more; nil otherwise.
+    package private(set) var next: String?
+    /// The sums of all incidents that were asked for, also of those beyond the limit; maintenance is left out.
+    package var totals: [FaultParty: Total] {
+        self.sums.mapValues { sum in
+            var total = sum.total
+            // What was down twice at a time was down once.
+            (total.down, total.proven) = (TimeSet(sum.down).duration, TimeSet(sum.proven).duration)
+            return total
+        }
+    }
+    /// When it was down, whatever party and scope were asked for.
+    package private(set) var outages: [Coverage.Outage] = []
+    /// When Tidegate watched, as far as it was in the time asked for.
+    package var spans: [Coverage.Span] = [] {
+        didSet {
+            self.plans = self.spans.filter { $0.state == .planned }.sorted { $0.start < $1.start }
+        }
+    }
+    /// Planned maintenance, the first one first.
+    package private(set) var plans: [Coverage.Span] = []
+    /// The start of the first span that is known; nil without one.
+    package var firstWatched: WallTime?
+    package let question: IncidentQuestion
+    private let now: WallTime
+    private var sums: [FaultParty: Sum] = [:]
+    private var isReached: Bool
+
+    /// An answer without an incident; what lasts is counted until `now`.
+    package init(to question: IncidentQuestion, at now: WallTime) {
+        (self.question, self.now) = (question, now)
+        self.isReached = question.after == nil
+    }
+
+    /// Adds an incident that began before those added before; ``spans`` are complete by then.
+    package mutating func add(_ incident: Incident) {
+        guard self.question.covers(incident) else { return }
+        var incident = incident
+        if self.plans.contains(where: { $0.start <= incident.start && incident.start < $0.end }) {
+            incident.note.isPlanned = true
+        }
+        if self.question.isDowntime(incident) {
+            self.outages += incident.drops.map { drop in
+                Coverage.Outage(
+                    start: drop.start, end: drop.end, party: incident.finding.party,
+                    isDegraded: incident.kind == .degraded,
+                    isPlanned: incident.note.isPlanned && !self.question.countsPlanned)
+            }
+        }
+        if self.question.wants(incident) {
+            if self.question.countsPlanned || !incident.note.isPlanned { self.count(incident) }
+            if self.isReached, self.incidents.count < self.question.limit {
+                self.incidents.append(incident)
+            } else if self.isReached {
+                self.next = self.incidents.last?.id
+            }
+        }
+        if incident.id == self.question.after { self.isReached = true }
+    }
+
+    private mutating func count(_ incident: Incident) {
+        let end = min(self.question.until ?? self.now, self.now)
+        var sum = self.sums[incident.finding.party] ?? Sum()
+        sum.total.count += 1
+        sum.total.longest = max(sum.total.longest, incident.downtime(from: nil, to: end))
+        if incident.kind == .degraded {
+            sum.total.degraded += incident.downtime(from: self.question.since, to: end)
+        } else {
+            let times = incident.drops.map { drop in
+                (self.question.since.map { max($0, drop.start) } ?? drop.start, min(drop.end ?? end, end))
+            }
+            sum.down += times
+            if incident.finding.certainty == .proven { sum.proven += times }
+        }
+        self.sums[incident.finding.party] = sum
+    }
+}
+
+extension IncidentAnswer {
+    /// The object of `incidents --json` and of `GET /api/v1/incidents`, for the time from `start` to `end`.
+    package func json(from start: WallTime, to end: WallTime) -> JSONValue {
+        [
+            "schema": 1, "from": .string(start.description), "to": .string(end.description),
+            "recordedSince": .optional(self.firstWatched?.description),
+            "incidents": .array(
+                self.incidents.map { incident in
+                    let json = incident.json(at: end)
+                    return self.question.wantsEvidence ? json.adding(.init("evidence", incident.evidence)) : json
+                }),
+            "totals": .array(FaultParty.allCases.compactMap { party in self.totals[party]?.json(of: party) }),
+            "coverage": self.coverage(from: start, to: end).json,
+            "plans": .array(self.plans.map(\.json)), "next": .optional(self.next),
+        ]
+    }
+
+    /// A copy that does not say which networks this host was in.
+    package var withoutIdentifiers: IncidentAnswer {
+        var copy = self
+        copy.incidents = self.incidents.map(\.withoutIdentifiers)
+        return copy
+    }
+
+    /// How much was watched from `start` to `end`, and how much of it was down.
+    package func coverage(from start: WallTime, to end: WallTime) -> Coverage {
+        Coverage(from: start, to: end, spans: self.spans, outages: self.outages)
+    }
+}
+
+extension IncidentAnswer.Total {
+    fileprivate func json(of party: FaultParty) -> JSONValue {
+        [
+            "party": .string(party.rawValue), "incidents": .whole(self.count), "downSeconds": .seconds(self.down),
+            "degradedSeconds": .seconds(self.degraded), "provenSeconds": .seconds(self.proven),
+            "longestSeconds": .seconds(self.longest),
+        ]
+    }
+}
+
+extension IncidentAnswer {
+    /// All that an answer was made of, for commands that ask the daemon.
+    package var records: JSONValue {
+        let spans = self.spans.map { span -> JSONValue in
+            [
+                "id": .string(span.id), "state": .string(span.state.rawValue),
+                "start": .integer(span.start.microseconds), "end": .integer(span.end.microseconds),
+                "text": .string(span.text),
+            ]
+        }
+        return [
+            "incidents": .array(self.incidents.map(\.stored)),
+            "evidence": .array(self.question.wantsEvidence ? self.incidents.map(\.evidence) : []),
+            "spans": .array(spans), "firstWatched": .optional(self.firstWatched?.microseconds),
+        ]
+    }
+
+    /// The answer to a question from ``records`` of all incidents of its time; nil for anything else.
+    package init?(records: JSONValue, to question: IncidentQuestion, at now: WallTime) {
+        guard case .array(let incidents)? = records["incidents"], case .array(let spans)? = records["spans"] else {
+            return nil
+        }
+        self.init(to: question, at: now)
+        self.spans = spans.compactMap(Coverage.Span.init)
+        let evidence = records["evidence"]?.elements ?? []
+        for (place, json) in incidents.enumerated() {
+            let own = place < evidence.count ? evidence[place] : .null
+            guard let incident = Incident(stored: json, evidence: own) else { return nil }
+            self.add(incident)
+        }
+        if case .integer(let time)? = records["firstWatched"] { self.firstWatched = WallTime(microseconds: time) }
+    }
+}
+
+extension Coverage.Span {
+    fileprivate init?(_ json: JSONValue) {
+        guard let id = json["id"]?.text, let state = json["state"]?.text.flatMap(State.init),
+            case .integer(let start)? = json["start"], case .integer(let end)? = json["end"]
+        else { return nil }
+        self.init(
+            id, state, from: WallTime(microseconds: start), to: WallTime(microseconds: end),
+            text: json["text"]?.text ?? "")
+    }
+}
+
+extension IncidentQuestion {
+    /// Reads each part of a question by its name.
+    ///
+    /// `prefix` stands before a part's name in messages.
+    package init(
+        _ value: (String) -> String?, prefix: String = "", time: (String) throws(TextError) -> WallTime
+    ) throws(TextError) {
+        self.init()
+        func parsed<Value>(_ name: String, _ parse: (String) throws(TextError) -> Value) throws(TextError) -> Value? {
+            guard let text = value(name) else { return nil }
+            do { return try parse(text) } catch { throw TextError("\(prefix)\(name): \(error)") }
+        }
+        (self.since, self.until) = (try parsed("since", time), try parsed("until", time))
+        (self.party, self.scope) = (
+            try parsed("party", FaultParty.init(word:)), try parsed("scope", Incident.Scope.init(word:))
+        )
+        self.name = value("target")
+        if let since, let until, since >= until {
+            throw TextError("\(prefix)since \(since) is not before \(prefix)until \(until)")
+        }
+    }
+
+    /// The time that is asked for: up to now, and of the last 90 days unless `since` says otherwise.
+    package mutating func bound(at now: WallTime) throws(TextError) -> (from: WallTime, to: WallTime) {
+        let to = min(self.until ?? now, now)
+        let from = self.since ?? to - Self.defaultSpan
+        guard from < to else { throw TextError("since \(from) is not before \(to)") }
+        (self.since, self.until) = (from, to)
+        return (from, to)
+    }
+
+    /// As much as the bars of the page show.
+    package static let defaultSpan = Duration.seconds(90 * 86_400)
+}

@@ -1,0 +1,58 @@
+/// What records incidents.
+package protocol IncidentRecord: Sendable {
+    /// The recorded incidents that a question asks for.
+    ///
+    /// - Throws: ``TextError`` if they cannot be read.
+    func answer(_ question: IncidentQuestion) async throws(TextError) -> IncidentAnswer
+    /// Replaces what an operator wrote about an incident, and returns it once it is durable; nil if it is not known.
+    func write(_ note: Incident.Note, about id: String) async throws(TextError) -> Incident?
+    /// Plans maintenance, and returns the planned period.
+    func plan(_ text: String, from start: WallTime, to end: WallTime) async throws(TextError) -> Coverage.Span
+    /// Removes planned maintenance; false if it is not known.
+    func removePlan(_ id: String) async throws(TextError) -> Bool
+    /// The id of the open incident of this host's way out; nil without one.
+    var openHostIncident: String? { get }
+    /// The counts since the start of the process, for metrics.
+    var totals: IncidentTotals { get }
+}
+
+/// Counts of incidents, and of time.
+package struct IncidentTotals: Sendable, Hashable {
+    /// What incidents are counted by.
+    package struct Key: Sendable, Hashable {
+        package var scope: Incident.Scope
+        package var kind: Incident.Kind
+        package var party: FaultParty
+
+        /// A key from its parts.
+        package init(_ scope: Incident.Scope, _ kind: Incident.Kind, _ party: FaultParty) {
+            (self.scope, self.kind, self.party) = (scope, kind, party)
+        }
+
+        /// The key of an incident.
+        package init(_ incident: Incident) { self.init(incident.scope, incident.kind, incident.finding.party) }
+    }
+
+    /// How long a target was up and down.
+    package struct Account: Sendable, Hashable {
+        package var up = Duration.zero
+        package var down: [FaultParty: Duration] = [:]
+
+        /// Nothing yet.
+        package init() {}
+    }
+
+    /// Incidents that are open.
+    package var open: [Key: Int] = [:]
+    /// Incidents that have begun.
+    package var begun: [Key: UInt64] = [:]
+    /// The time down of all incidents, open ones included.
+    package var down: [Key: Duration] = [:]
+    /// The time that Tidegate has watched.
+    package var watched = Duration.zero
+    /// The targets that are checked, by name.
+    package var targets: [String: Account] = [:]
+
+    /// Nothing yet.
+    package init() {}
+}
