@@ -173,12 +173,13 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
-            ], resources: [.embedInCode("Resources/page.html")], swiftSettings: base),
+            ], resources: [.embedInCode("Resources/page.html"), .embedInCode("Resources/report.html")],
+            swiftSettings: base),
         .target(
             name: "TidegateStore",
             dependencies: [
-                "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy", "CZlib", httpTypes,
-                sqlite,
+                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy",
+                "CZlib", httpTypes, sqlite,
             ], swiftSettings: base),
 
         // The sidecar and the commands.

@@ -28,6 +28,9 @@ public final class Journal: JournalStorage {
         /// The status page's history: path and link changes, and the results of requests; a week by default.
         package var pathEvents = Duration.seconds(7 * 86_400)
 
+        /// Incidents and the times that Tidegate watched; three years by default.
+        package var incidents = Duration.seconds(3 * 366 * 86_400)
+
         /// A retention; the default is a day for finished tasks.
         public init(completed: Duration = .seconds(86_400)) { self.completed = completed }
     }
@@ -198,6 +201,29 @@ public final class Journal: JournalStorage {
     package func recordProbe(_ identity: String, _ past: ScheduledProbeReport.Past) {
         guard let text = try? JSONEncoder().encode(past) else { return }
         self.thread.send(.write(.probe(identity, String(decoding: text, as: UTF8.self))))
+    }
+
+    /// Stores changes of incidents in one transaction; tells `completion` whether they are durable.
+    func record(_ changes: [IncidentChange], _ completion: @escaping @Sendable (_ isWritten: Bool) -> Void) {
+        self.thread.send(.write(.incidents(changes, completion)))
+    }
+
+    /// The incidents that an earlier process left open, and when it last watched; nothing if they cannot be read.
+    ///
+    /// Blocks for the disk.
+    func leftIncidents() -> (incidents: [Incident], lastBeat: WallTime?) {
+        guard let file = self.file.withLock({ $0 }) else { return ([], nil) }
+        return IncidentRow.left(by: file.queue)
+    }
+
+    /// Reads incidents and coverage, with what is `newer`.
+    ///
+    /// - Throws: ``TextError`` if the journal is closed or cannot be read.
+    func incidents(
+        _ question: IncidentQuestion, at now: WallTime, newer: IncidentsNow
+    ) async throws(TextError) -> IncidentAnswer {
+        guard let file = self.file.withLock({ $0 }) else { throw TextError("the journal is closed") }
+        return try await IncidentRow.answer(question, at: now, newer: newer, from: file.queue, path: file.path)
     }
 
     /// The stored results of each scheduled probe, by identity; empty if they cannot be read.

@@ -136,6 +136,7 @@ enum JournalSchema {
                 sql: "CREATE TABLE progress (commits INTEGER NOT NULL, tasks INTEGER NOT NULL) STRICT")
             try database.execute(sql: "INSERT INTO progress VALUES (0, (SELECT count(*) FROM task))")
         }
+        migrator.registerMigration("7") { try $0.execute(sql: IncidentRow.schema) }
         return migrator
     }
 

@@ -163,12 +163,14 @@ final class JournalWorker: LoopHandler {
         let now = self.dependencies.time.wall().microseconds
         let completed = now - self.retention.completed.wholeNanoseconds / 1000
         let pathEvents = now - self.retention.pathEvents.wholeNanoseconds / 1000
+        let incidents = now - self.retention.incidents.wholeNanoseconds / 1000
         do {
             try self.file.queue.write { database in
                 try database.execute(sql: "DELETE FROM task WHERE ended < ?", arguments: [completed])
                 for table in ["path_event", "probe"] {
                     try database.execute(sql: "DELETE FROM \(table) WHERE time < ?", arguments: [pathEvents])
                 }
+                try IncidentRow.expire(before: incidents, in: database)
             }
         } catch {
             self.dependencies.onEvent(.failed(self.journalError(error).reason, entries: 0))
@@ -183,6 +185,7 @@ enum JournalWork: Sendable {
     case entry(JournalEntry, @Sendable (Result<Void, JournalError>) -> Void)
     case pathEvent(WallTime, String)
     case probe(String, String)
+    case incidents([IncidentChange], @Sendable (_ isWritten: Bool) -> Void)
 
     /// The consequences of a durable transaction.
     ///
@@ -194,7 +197,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept: true
         case .entry(let entry, _): entry.isUrgent
-        case .pathEvent, .probe: false
+        case .pathEvent, .probe, .incidents: false
         }
     }
 
@@ -204,6 +207,7 @@ enum JournalWork: Sendable {
         case .accept: "accepted"
         case .pathEvent: "pathEvent"
         case .probe: "probe"
+        case .incidents: "incidents"
         case .entry(let entry, _):
             switch entry {
             case .suspensions: "suspensions"
@@ -234,6 +238,9 @@ enum JournalWork: Sendable {
             let statement = try database.cachedStatement(sql: "INSERT INTO path_event (time, text) VALUES (?, ?)")
             try statement.execute(arguments: [time.microseconds, text])
             return (0, false, {})
+        case .incidents(let changes, let completion):
+            for change in changes { try change.apply(to: database) }
+            return (0, false, { completion(true) })
         case .probe(let identity, let text):
             let statement = try database.cachedStatement(
                 sql: "INSERT OR REPLACE INTO probe (identity, time, text) VALUES (?, ?, ?)")
@@ -247,6 +254,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept(_, _, let completion): completion(.failure(error))
         case .entry(_, let completion): completion(.failure(error))
+        case .incidents(_, let completion): completion(false)
         case .pathEvent, .probe: break
         }
     }

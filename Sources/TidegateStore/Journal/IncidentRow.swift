@@ -1,0 +1,154 @@
+internal import GRDB
+package import TidegateCore
+
+/// A change to what is stored of incidents.
+package enum IncidentChange: Sendable, Hashable {
+    case save(Incident)
+    /// An incident or a period.
+    case remove(id: String)
+    case cover(Coverage.Span)
+
+    func apply(to database: Database) throws {
+        switch self {
+        case .save(let incident): try IncidentRow.save(incident, in: database)
+        case .remove(let id):
+            for table in ["incident", "coverage"] {
+                try database.execute(sql: "DELETE FROM \(table) WHERE id = ?", arguments: [id])
+            }
+        case .cover(let span):
+            let statement = try database.cachedStatement(
+                sql: "INSERT OR REPLACE INTO coverage (id, state, started, ended, text) VALUES (?, ?, ?, ?, ?)")
+            try statement.execute(
+                arguments: [
+                    span.id, span.state.rawValue, span.start.microseconds, span.end.microseconds, span.text,
+                ])
+        }
+    }
+}
+
+/// What is newer in a recorder than in its journal: incidents by id, and the span that lasts.
+struct IncidentsNow: Sendable {
+    let open: [String: Incident]
+    let span: Coverage.Span
+}
+
+/// The tables of incidents and of the time that Tidegate watched.
+enum IncidentRow {
+    // What is sorted by has columns; the rest is JSON, so that new members need no migration. The evidence is most of
+    // an incident, and lists do without it.
+    static let schema = """
+        CREATE TABLE incident (
+            id TEXT NOT NULL PRIMARY KEY, started INTEGER NOT NULL, ended INTEGER, text TEXT NOT NULL,
+            evidence TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX incident_started ON incident (started, id);
+        CREATE INDEX incident_ended ON incident (ended);
+        CREATE TABLE coverage (
+            id TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL, started INTEGER NOT NULL, ended INTEGER NOT NULL,
+            text TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX coverage_ended ON coverage (ended);
+        """
+
+    /// As many ended incidents, and as many periods, are kept; a host that fails each minute must not fill the disk.
+    static let limit = 50_000
+
+    /// Deletes what ended before `time`, and what is beyond the limit.
+    static func expire(before time: Int64, keeping limit: Int = Self.limit, in database: Database) throws {
+        // A clock that is years ahead until it is set must not delete everything.
+        let newest = try Int64.fetchOne(database, sql: "SELECT max(ended) FROM coverage WHERE state = 'watched'") ?? 0
+        for table in ["incident", "coverage"] {
+            try database.execute(
+                sql: "DELETE FROM \(table) WHERE ended < min(?, ?)", arguments: [time, newest])
+            try database.execute(
+                sql: """
+                    DELETE FROM \(table) WHERE ended < (
+                        SELECT ended FROM \(table) WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT 1 OFFSET ?
+                    )
+                    """, arguments: [limit - 1])
+        }
+    }
+
+    static func save(_ incident: Incident, in database: Database) throws {
+        let statement = try database.cachedStatement(
+            sql: "INSERT OR REPLACE INTO incident (id, started, ended, text, evidence) VALUES (?, ?, ?, ?, ?)")
+        try statement.execute(
+            arguments: [
+                incident.id, incident.start.microseconds, incident.end?.microseconds, incident.stored.description,
+                incident.evidence.description,
+            ])
+    }
+
+    static func answer(
+        _ question: IncidentQuestion, at now: WallTime, newer: IncidentsNow? = nil,
+        from reader: any DatabaseReader, path: String
+    ) async throws(TextError) -> IncidentAnswer {
+        do {
+            return try await reader.read { try self.answer(question, at: now, newer: newer, in: $0) }
+        } catch {
+            throw TextError("the incidents in \(path) cannot be read: \(error)")
+        }
+    }
+
+    static func answer(
+        _ question: IncidentQuestion, at now: WallTime, newer: IncidentsNow? = nil, in database: Database
+    ) throws -> IncidentAnswer {
+        let (since, until) = (question.since?.microseconds ?? .min, question.until?.microseconds ?? .max)
+        let rows = try Row.fetchCursor(
+            database,
+            sql: """
+                SELECT text, \(question.wantsEvidence ? "evidence" : "'{}'") FROM incident
+                WHERE (ended IS NULL OR ended > ?) AND started < ? AND substr(id, 1, ?) = ?
+                ORDER BY started DESC, id DESC
+                """,
+            arguments: [since, until, question.id?.utf8.count ?? 0, question.id ?? ""])
+        var answer = IncidentAnswer(to: question, at: now)
+        answer.spans = try Row.fetchAll(
+            database,
+            sql:
+                "SELECT id, state, started, ended, text FROM coverage WHERE state = 'planned' OR (ended >= ? AND started < ?)",
+            arguments: [since, until]
+        ).compactMap(Coverage.Span.init).map { $0.id == newer?.span.id ? newer?.span ?? $0 : $0 }
+        answer.firstWatched = try Int64.fetchOne(
+            database, sql: "SELECT min(started) FROM coverage WHERE state = 'watched'"
+        ).map { WallTime(microseconds: $0) }
+        while let row = try rows.next() {
+            guard let incident = Incident(text: row[0], evidence: row[1]) else { continue }
+            answer.add(newer?.open[incident.id] ?? incident)
+        }
+        return answer
+    }
+
+    /// What an earlier process left open, and when it last watched.
+    static func left(by reader: any DatabaseReader) -> (incidents: [Incident], lastBeat: WallTime?) {
+        (try? reader.read { try self.left(in: $0) }) ?? ([], nil)
+    }
+
+    private static func left(in database: Database) throws -> (incidents: [Incident], lastBeat: WallTime?) {
+        // The clock may have been set: the newest span is the one that was written last.
+        let last = try Int64.fetchOne(
+            database, sql: "SELECT ended FROM coverage WHERE state = 'watched' ORDER BY rowid DESC LIMIT 1")
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT text, evidence FROM incident WHERE ended IS NULL OR ended = ?", arguments: [last])
+        let incidents = rows.compactMap { Incident(text: $0[0], evidence: $0[1]) }
+        return (
+            incidents.filter { $0.end == nil || $0.endReason == .stopped }, last.map { WallTime(microseconds: $0) }
+        )
+    }
+}
+
+extension Incident {
+    fileprivate init?(text: String, evidence: String) {
+        guard let stored = try? JSONValue(parsing: text.utf8) else { return nil }
+        self.init(stored: stored, evidence: (try? JSONValue(parsing: evidence.utf8)) ?? .null)
+    }
+}
+
+extension Coverage.Span {
+    fileprivate init?(_ row: Row) {
+        guard let state = (row["state"] as String?).flatMap(State.init) else { return nil }
+        self.init(
+            row["id"], state, from: WallTime(microseconds: row["started"]), to: WallTime(microseconds: row["ended"]),
+            text: row["text"])
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import GRDB
+import Testing
+import TidegateCore
+
+@testable import TidegateStore
+
+/// Incidents read from a journal that nothing has open, or that a daemon is writing.
+@Suite struct IncidentFileTests {
+    private let now = WallTime(microseconds: 1_790_000_000_000_000)
+
+    /// A state directory whose journal has incidents; the folder is removed afterwards.
+    private func withDirectory(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("tidegate-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    private func fill(_ folder: URL, _ count: Int) async throws {
+        let queue = try DatabaseQueue(path: folder.appendingPathComponent("journal.sqlite").path)
+        try await queue.write { [now] database in
+            try database.execute(sql: IncidentRow.schema)
+            for number in 0..<count {
+                let start = now - .seconds(1000 + number)
+                var incident = Incident(id: "\(10_000 + number)", .network, name: nil, finding(.upstream), start: start)
+                incident.endDrop(at: start + .seconds(1))
+                (incident.end, incident.endReason) = (start + .seconds(1), .recovered)
+                try IncidentRow.save(incident, in: database)
+            }
+            let span = Coverage.Span("s", .watched, from: now - .seconds(5000), to: now)
+            try IncidentChange.cover(span).apply(to: database)
+        }
+        try queue.close()
+    }
+
+    private func read(_ folder: URL) async throws(TextError) -> IncidentAnswer {
+        var question = IncidentQuestion()
+        (question.since, question.limit) = (self.now - .seconds(5000), .max)
+        return try await IncidentFile.answer(question, at: self.now, inStateDirectory: folder.path)
+    }
+
+    @Test("They are read with the coverage, and the journal stays as it is")
+    func reads() async throws {
+        try await self.withDirectory { folder in
+            try await self.fill(folder, 20)
+            let file = folder.appendingPathComponent("journal.sqlite")
+            let (before, bytes) = (
+                try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), try Data(contentsOf: file)
+            )
+            let answer = try await self.read(folder)
+            #expect(answer.incidents.count == 20 && answer.spans.count == 1)
+            #expect(answer.coverage(from: self.now - .seconds(5000), to: self.now).down == .seconds(20))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == before)
+            #expect(try Data(contentsOf: file) == bytes)
+        }
+    }
+
+    @Test("What a daemon has written and not yet moved into the journal is read")
+    func live() async throws {
+        try await self.withDirectory { folder in
+            try await self.fill(folder, 1)
+            var configuration = GRDB.Configuration()
+            configuration.journalMode = .wal
+            let queue = try DatabaseQueue(
+                path: folder.appendingPathComponent("journal.sqlite").path, configuration: configuration)
+            let incident = Incident(id: "open", .network, name: nil, finding(.gateway), start: self.now - .seconds(5))
+            try await queue.write { try IncidentRow.save(incident, in: $0) }
+            #expect(try await self.read(folder).incidents.map(\.id) == ["open", "10000"])
+            try queue.close()
+        }
+    }
+
+    @Test("A journal that is missing, is no database or has no incidents is one sentence with its path")
+    func unusable() async throws {
+        try await self.withDirectory { folder in
+            let path = folder.appendingPathComponent("journal.sqlite").path
+            let missing = await #expect(throws: TextError.self) { try await self.read(folder) }
+            #expect(missing?.description == "\(path) cannot be read: No such file or directory")
+            try Data(repeating: 0x41, count: 10_000).write(to: URL(fileURLWithPath: path))
+            let noDatabase = await #expect(throws: TextError.self) { try await self.read(folder) }
+            #expect(noDatabase?.description.contains(path) == true)
+            try FileManager.default.removeItem(atPath: path)
+            try DatabaseQueue(path: path).close()
+            let old = await #expect(throws: TextError.self) { try await self.read(folder) }
+            #expect(old?.description.contains("\(path) was written by an older version") == true)
+        }
+    }
+
+    @Test("A journal that is damaged or cut at any page is read in part, or is one sentence")
+    func damaged() async throws {
+        try await self.withDirectory { folder in
+            try await self.fill(folder, 40)
+            let file = folder.appendingPathComponent("journal.sqlite")
+            let whole = try Data(contentsOf: file)
+            for place in stride(from: 0, to: whole.count, by: 997) {
+                var damaged = whole
+                damaged[place] ^= 0xFF
+                for bytes in [damaged, whole.prefix(place)] {
+                    try bytes.write(to: file)
+                    do throws(TextError) {
+                        let written = Set((0..<40).map { "\(10_000 + $0)" })
+                        #expect(
+                            try await self.read(folder).incidents.allSatisfy { written.contains($0.id) }, "\(place)")
+                    } catch {
+                        #expect(error.description.contains(file.path), "\(place)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("Retention keeps what is open, what is young, and a bounded number")
+    func retention() async throws {
+        try await self.withDirectory { folder in
+            try await self.fill(folder, 30)
+            let queue = try DatabaseQueue(path: folder.appendingPathComponent("journal.sqlite").path)
+            let open = Incident(
+                id: "open", .network, name: nil, finding(.gateway), start: self.now - .seconds(9_000_000))
+            try await queue.write { [now] database in
+                try IncidentRow.save(open, in: database)
+                try IncidentRow.expire(before: (now - .seconds(1010)).microseconds, in: database)
+            }
+            #expect(
+                try await queue.read { try IncidentRow.answer(IncidentQuestion(), at: now, in: $0) }.totals[.upstream]?
+                    .count == 12)
+            try await queue.write { try IncidentRow.expire(before: 0, keeping: 5, in: $0) }
+            let answer = try await queue.read { try IncidentRow.answer(IncidentQuestion(), at: now, in: $0) }
+            #expect(answer.totals[.upstream]?.count == 5 && answer.totals[.gateway]?.count == 1)
+            try queue.close()
+        }
+    }
+}
