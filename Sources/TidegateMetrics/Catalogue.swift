@@ -148,6 +148,31 @@ enum Catalogue {
         "tidegate_reachability_detection_seconds", bounds: Buckets.detection,
         "Time from reading the kernel's message to the verdict that follows from it.")
 
+    // MARK: Incidents
+
+    static let incidents = counter(
+        "tidegate_incidents_total", by: ["scope", "kind", "party"], "Outages that have begun, by responsible party.")
+    static let incidentOpen = gauge(
+        "tidegate_incident_open", by: ["scope", "kind", "party"], "Ongoing outages, by responsible party.")
+    static let incidentSeconds = counter(
+        "tidegate_incident_seconds_total", by: ["scope", "kind", "party"], "Time in outages, by responsible party.")
+    static let watchedSeconds = counter(
+        "tidegate_watched_seconds_total", "Time watched, without suspensions of the machine.")
+    static let targetUpSeconds = counter(
+        "tidegate_target_up_seconds_total", by: ["target"],
+        "Time until the last check in which the configured target was reached.")
+    static let targetDownSeconds = counter(
+        "tidegate_target_down_seconds_total", by: ["target", "party"],
+        "Time in which the configured target was not reached, by responsible party.")
+
+    static let targetObjective = gauge(
+        "tidegate_target_objective_ratio", by: ["target"],
+        "The target share of time in which the configured target is reachable.")
+    static let incidentCommands = counter(
+        "tidegate_incident_commands_total", by: ["result"], "Runs of the command for outages.")
+    static let info = gauge(
+        "tidegate_info", by: ["site", "provider"], "The labels of the configuration; always 1.")
+
     // MARK: Probes
 
     static let probeRuns = counter(

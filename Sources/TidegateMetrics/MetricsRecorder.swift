@@ -33,6 +33,7 @@ package final class MetricsRecorder: EventSink {
         self.gate = GateRecorder(registry)
         self.reachability = ReachabilityRecorder(registry, start: start)
         self.targets = TargetRecorder(registry, names: targetNames)
+        IncidentCollector.register(in: registry)
         self.probes = ProbeRecorder(registry)
         self.netlink = NetlinkRecorder(registry)
         ConnectionCollector.register(in: registry, overflows: self.overflows)
@@ -77,7 +78,7 @@ package final class MetricsRecorder: EventSink {
         case .daemon(let daemon):
             self.daemon.record(daemon, at: time)
             if case .stopping = daemon { self.tasks.settle(at: nil) }
-        case .diagnosis, .link, .session, .connection: break
+        case .diagnosis, .link, .session, .connection, .incident: break
         }
     }
 

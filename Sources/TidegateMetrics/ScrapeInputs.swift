@@ -20,6 +20,10 @@ package struct ScrapeInputs: Sendable {
     package var threads: [MonitorThread: ThreadLoad] = [:]
     /// The statistics of other programs' connections; nil without an observer.
     package var connections: ConnectionStatistics?
+    /// What is counted of incidents; nil if none are recorded.
+    package var incidents: IncidentTotals?
+    /// Where it runs and what is wanted of its targets.
+    package var deployment = Deployment()
     /// Requests that the endpoint is answering.
     package var requestsInFlight = 0
 
@@ -31,7 +35,8 @@ package struct ScrapeInputs: Sendable {
     /// Reads everything from a monitor; `streams` are an endpoint's subscriptions, which are not on the bus.
     package init(
         of view: any MonitorView, bus: EventBus, time: any TimeSource, targetNames: [Target: String],
-        streams: SubscriberStatistics? = nil, requestsInFlight: Int = 0
+        streams: SubscriberStatistics? = nil, incidents: IncidentTotals? = nil,
+        deployment: Deployment = Deployment(), requestsInFlight: Int = 0
     ) {
         self.init(now: time.monotonic(), status: view.status)
         self.targetNames = targetNames
@@ -40,6 +45,7 @@ package struct ScrapeInputs: Sendable {
         if let streams { self.subscribers[.sse]?.add(streams) }
         self.process = ProcessReader(time: time).sample()
         self.requestsInFlight = requestsInFlight
+        (self.incidents, self.deployment) = (incidents, deployment)
         self.diagnosis = view.diagnosis
         self.threads = view.threads
         self.connections = view.connectionObservation?.statistics
@@ -66,6 +72,17 @@ package struct ProcessSample: Sendable, Hashable {
     package var residentBytes: UInt64?
     package var startSeconds: Double?
     package var threads: Int?
+}
+
+/// What the configuration says about where Tidegate runs, and what is wanted of its targets.
+package struct Deployment: Sendable, Hashable {
+    package var site: String?
+    package var provider: String?
+    /// The wanted share of time in which a target is reached, by name: between 0 and 1.
+    package var objectives: [String: Double] = [:]
+
+    /// Nothing.
+    package init() {}
 }
 
 /// The build, as shown by `tidegate_build_info` and `--version`.

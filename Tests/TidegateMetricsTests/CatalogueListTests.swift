@@ -66,6 +66,15 @@ import TidegateCore
         tidegate_target_certificate_expiry_timestamp_seconds gauge target
         tidegate_target_level gauge target level
         tidegate_reachability_detection_seconds histogram
+        tidegate_incidents_total counter scope kind party
+        tidegate_incident_open gauge scope kind party
+        tidegate_incident_seconds_total counter scope kind party
+        tidegate_incident_commands_total counter result
+        tidegate_info gauge site provider
+        tidegate_target_objective_ratio gauge target
+        tidegate_watched_seconds_total counter
+        tidegate_target_up_seconds_total counter target
+        tidegate_target_down_seconds_total counter target party
         tidegate_probe_runs_total counter probe result
         tidegate_probe_failures_total counter probe party
         tidegate_probe_overruns_total counter probe

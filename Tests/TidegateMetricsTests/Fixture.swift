@@ -51,6 +51,9 @@ struct Fixture {
             maxVirtualBytes: 18_446_744_073_709_551_616, residentBytes: 20_971_520, startSeconds: 1_790_000_000.25,
             threads: 5)
         inputs.requestsInFlight = 1
+        inputs.incidents = EveryEvent.incidentTotals
+        (inputs.deployment.site, inputs.deployment.provider) = ("berlin", "example-isp")
+        inputs.deployment.objectives = ["api": 0.999]
         var load = ThreadLoad()
         (load.isStalled, load.waiting) = (true, 1)
         (load.busy, load.longest) = (.milliseconds(30), .milliseconds(20))

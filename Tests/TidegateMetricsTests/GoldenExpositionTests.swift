@@ -48,7 +48,7 @@ import Testing
         let fixture = Fixture.eventful()
         let series = fixture.series().count
         let bytes = fixture.text().utf8.count
-        #expect(series < 1050)
+        #expect(series < 1100)
         #expect(bytes < 95 * 1024)
     }
 

@@ -13,6 +13,8 @@ struct DaemonRecorder: Sendable {
         Catalogue.remoteWriteDropped, from: RemoteWriteLoss.allCases)
     private let failedWrites = TableFamily<TaskFailure, Counter>(Catalogue.remoteWriteFailures)
     private let pendingBytes = SingleFamily<Gauge>(Catalogue.remoteWritePending)
+    private let incidentCommands = TableFamily<TextLabels, Counter>(
+        Catalogue.incidentCommands, from: [TextLabels("ok"), TextLabels("failed")])
     private let reloadSuccessful = SingleFamily<Gauge>(Catalogue.configReloadSuccessful)
     private let reloadTime = SingleFamily<Gauge>(Catalogue.configReloadTime)
 
@@ -24,7 +26,7 @@ struct DaemonRecorder: Sendable {
         }
         registry.add(
             self.journalEntries, self.journalErrors, self.journalLostTasks, self.journalCommits, self.sentSamples,
-            self.droppedSamples,
+            self.droppedSamples, self.incidentCommands,
             self.failedWrites, self.pendingBytes, self.reloadSuccessful, self.reloadTime)
         registry.collect(Catalogue.threadStalled, by: MonitorThread.allCases) {
             $0.threads[$1]?.isStalled == true ? 1 : 0
@@ -53,6 +55,7 @@ struct DaemonRecorder: Sendable {
         case .journal(.failed(let reason, let count)): self.journalErrors[reason].add(UInt64(count))
         case .journal(.lost(_, let tasks)): self.journalLostTasks.series.add(UInt64(tasks))
         case .remoteWrite(let event): self.record(event)
+        case .incidentCommand(let failure): self.incidentCommands[TextLabels(failure == nil ? "ok" : "failed")].add()
         case .journal(.opened), .runSkipped, .stopping: break
         }
     }

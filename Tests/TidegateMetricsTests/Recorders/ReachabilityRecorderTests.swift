@@ -105,6 +105,8 @@ import TidegateTestKit
     func bounded() {
         var inputs = self.fixture.inputs
         inputs.targetNames = [:]
+        inputs.incidents = nil
+        inputs.deployment.objectives = [:]
         let series = self.fixture.series(of: inputs)
         #expect(series.keys.contains { $0.contains("device=\"lo\"") } == false)
         #expect(series.keys.contains { $0.hasPrefix("tidegate_target") } == false)
