@@ -24,7 +24,7 @@ package final class Endpoint: Sendable {
     /// Its events begin when it is made, or with those of a `history` that is already attached to the bus. Without an
     /// `access` policy, every client is answered over plain HTTP. The page shows what earlier processes kept in
     /// `storage`, and the next runs of scheduled tasks from `nextRuns`, by name. `probes` answers `/probe`.
-    /// `scheduledProbes` returns the results of scheduled probes. `reload` reloads the configuration file.
+    /// `scheduledProbes` returns the results of scheduled probes. `reload` reloads the configuration file. `incidents` records outages.
     /// `connectionLimit` returns the current limit of connections of each address; without it, the configuration's
     /// applies.
     package init(
@@ -33,7 +33,8 @@ package final class Endpoint: Sendable {
         storage: PageHistoryStorage? = nil, probes: (any ProbeService)? = nil,
         nextRuns: @escaping @Sendable () async -> [String: WallTime] = { [:] },
         scheduledProbes: @escaping @Sendable () async -> [ScheduledProbeReport] = { [] },
-        reload: ConfigurationReload? = nil, connectionLimit: (@Sendable () -> Int)? = nil
+        reload: ConfigurationReload? = nil, incidents: (any IncidentRecord)? = nil,
+        connectionLimit: (@Sendable () -> Int)? = nil
     ) {
         // Each run of the process has its own boot id.
         let own = EventHistory(boot: String(time.wall().microseconds, radix: 36), capacity: configuration.eventHistory)
@@ -47,7 +48,7 @@ package final class Endpoint: Sendable {
             EndpointRoutes.Dependencies(
                 configuration: configuration, view: view, bus: bus, recorder: recorder, time: time,
                 history: history ?? own, page: page, nextRuns: nextRuns, probes: probes,
-                scheduledProbes: scheduledProbes, reload: reload),
+                scheduledProbes: scheduledProbes, reload: reload, incidents: incidents),
             slots: slots,
             middlewares: [StandardHeadersMiddleware(time: time), RequestCheckMiddleware()]
                 + (access.map { [AccessMiddleware(controller: $0)] } ?? []))

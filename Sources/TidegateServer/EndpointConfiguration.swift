@@ -35,6 +35,8 @@ package struct EndpointConfiguration: Sendable {
     package var redaction = URLRedaction()
     /// The names of the configured targets; only these have their own series.
     package var targetNames: [Target: String] = [:]
+    /// Exported as metrics.
+    package var deployment = Deployment()
     /// The version that the page shows.
     package var version = ""
 
@@ -45,7 +47,8 @@ package struct EndpointConfiguration: Sendable {
     /// route.
     package static func problem(ofTelemetryPath path: String) -> String? {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
-        let isReserved = path == "/" || ["api", "-", "probe", "config", "logs"].contains(segments.dropFirst().first)
+        let isReserved =
+            path == "/" || ["api", "-", "probe", "config", "logs", "incidents"].contains(segments.dropFirst().first)
         // `*`, `:` and braces have meanings in the router.
         let isPlain = segments.dropFirst().allSatisfy { !$0.isEmpty && !$0.contains { "?# *:{}".contains($0) } }
         guard path.hasPrefix("/"), isReserved || isPlain else { return "is not an absolute URL path" }

@@ -110,6 +110,8 @@ struct Fixture {
     var probes: (any ProbeService)?
     /// What is known of the scheduled probes.
     var scheduledProbes: [ScheduledProbeReport] = []
+    /// What records incidents.
+    var incidents: (any IncidentRecord)?
     /// What reads the configuration file again.
     var reload: ConfigurationReload?
 
@@ -136,7 +138,8 @@ struct Fixture {
             EndpointRoutes.Dependencies(
                 configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder,
                 time: self.time, history: self.history, page: self.page, nextRuns: { [:] },
-                probes: self.probes, scheduledProbes: { scheduled }, reload: self.reload),
+                probes: self.probes, scheduledProbes: { scheduled }, reload: self.reload,
+                incidents: self.incidents),
             slots: EventStreamSlots(limit: self.configuration.maxEventStreams))
     }
 
@@ -176,7 +179,8 @@ struct Fixture {
         Endpoint(
             configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
             history: self.history, access: access,
-            scheduledProbes: { [view = self.view] in view.scheduledProbes }, reload: self.reload)
+            scheduledProbes: { [view = self.view] in view.scheduledProbes }, reload: self.reload,
+            incidents: self.incidents)
     }
 
     /// Runs the endpoint for as long as `body` takes; passes the bound addresses.

@@ -14,6 +14,7 @@ struct ControlRoutes: Sendable {
     var report: @Sendable () -> JSONValue = { ControlServer.emptyReport }
     /// Returns what is known of other programs' connections.
     var connections: @Sendable () async -> ConnectionsReport = { ConnectionsReport() }
+    var incidents: IncidentRoutes?
 
     /// Returns what a bug report needs, as texts by file name.
     var supportFiles: @Sendable () async -> [String: String] = { [:] }
@@ -52,6 +53,7 @@ struct ControlRoutes: Sendable {
             "/api/v1/support",
             [(.get, { _, _ in .json(.object(await routes.supportFiles().map { .init($0, .string($1)) })) })])
         table.add("/api/v1/events", [(.get, { try await routes.watch($1) })])
+        self.incidents?.addControl(to: table)
         return table.responder()
     }
 
@@ -193,11 +195,8 @@ enum SubmissionDocument {
         if let unknown = names.first(where: { !TaskSubmission.members.contains($0) }) {
             throw ControlRefusal(.malformed, "unknown member \"\(unknown)\"")
         }
-        do {
-            return try decoder.decode(TaskSubmission.self, from: data)
-        } catch {
-            throw ControlRefusal(.malformed, self.message(error))
-        }
+        return try Result { try decoder.decode(TaskSubmission.self, from: data) }
+            .mapError { ControlRefusal(.malformed, self.message($0)) }.get()
     }
 
     private static func message(_ error: any Error) -> String {

@@ -21,17 +21,19 @@ package final class ControlServer: Sendable {
     /// A server at `path` that forwards commands to `control`.
     ///
     /// `descriptor` is the socket that listens there already; nil opens one. Watchers get the task events of `bus`. `report` returns the object with the configured targets and the latest
-    /// diagnosis, `connections` what is known of other programs' connections, and `supportFiles` what a bug report needs.
+    /// diagnosis, `connections` what is known of other programs' connections, `incidents` gives access to outages, and `supportFiles` what a bug report needs.
     package init(
         path: String, descriptor: CInt? = nil, control: any TaskControl, bus: EventBus, time: any TimeSource,
         report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
         connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() },
+        incidents: IncidentAccess? = nil,
         supportFiles: @escaping @Sendable () async -> [String: String] = { [:] }
     ) {
         self.socket = ControlSocketPath(path: path)
         self.descriptor = descriptor
         self.responder = ControlRoutes(
-            control: control, bus: bus, report: report, connections: connections, supportFiles: supportFiles
+            control: control, bus: bus, report: report, connections: connections,
+            incidents: incidents.map { IncidentRoutes($0, time: time) }, supportFiles: supportFiles
         ).responder(middlewares: [
             StandardHeadersMiddleware(time: time),
             PeerMiddleware(verification: PeerVerification(ownUser: geteuid(), path: path)),

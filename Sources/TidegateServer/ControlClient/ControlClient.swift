@@ -48,6 +48,56 @@ package struct ControlClient: Sendable {
         return document.report
     }
 
+    /// The recorded incidents of a question's time, or one by its id, as they are at `now`.
+    package func incidents(
+        _ question: IncidentQuestion, at now: WallTime
+    ) async throws(ControlClientError) -> IncidentAnswer {
+        let values = [
+            ("since", question.since?.description), ("until", question.until?.description), ("id", question.id),
+            ("evidence", question.wantsEvidence ? "true" : nil),
+        ]
+        let query = values.compactMap { name, value in value.map { "\(name)=\(Self.escaped($0))" } }
+        let reply = try await self.call(.GET, "/api/v1/records?\(query.joined(separator: "&"))")
+        // A decoder would lose the order of members.
+        let records = (try? JSONValue(parsing: reply.bytes)) ?? .null
+        guard let answer = IncidentAnswer(records: records, to: question, at: now) else {
+            throw ControlClientError(.exchangeFailed, "the daemon's answer has no incidents; it may be another version")
+        }
+        return answer
+    }
+
+    /// Replaces an operator's note of an incident.
+    package func note(_ note: JSONValue, on id: String) async throws(ControlClientError) -> ControlReply<JSONValue> {
+        try await self.call(.POST, "/api/v1/incidents/\(id)", body: Array(note.description.utf8)).decoded()
+    }
+
+    /// Plans maintenance.
+    package func plan(_ plan: JSONValue) async throws(ControlClientError) -> ControlReply<JSONValue> {
+        try await self.call(.POST, "/api/v1/plans", body: Array(plan.description.utf8)).decoded()
+    }
+
+    /// Removes planned maintenance.
+    package func removePlan(_ id: String) async throws(ControlClientError) -> ControlReply<JSONValue> {
+        try await self.call(.DELETE, "/api/v1/plans/\(Self.escaped(id))").decoded()
+    }
+
+    /// Whether this host's own side works, for a target or for the way out.
+    package func guardAnswer(_ target: String?) async throws(ControlClientError) -> ControlReply<JSONValue> {
+        let query = target.map { "?target=\(Self.escaped($0))" } ?? ""
+        return try await self.call(.GET, "/api/v1/guard\(query)", accepting: [503]).decoded()
+    }
+
+    /// A value in a query (RFC 3986 3.4).
+    package static func escaped(_ value: String) -> String {
+        value.utf8.map { byte in
+            let isPlain =
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || 0x30...0x39 ~= byte || byte == 0x2E
+                || byte == 0x2D
+            let digits = String(byte, radix: 16, uppercase: true)
+            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + digits
+        }.joined()
+    }
+
     /// What a bug report needs of the daemon, as texts by file name.
     package func supportFiles() async throws(ControlClientError) -> [String: String] {
         try await self.call(.GET, "/api/v1/support").decoded().value
@@ -160,12 +210,12 @@ package struct ControlClient: Sendable {
     }
 
     private func call(
-        _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil
+        _ method: HTTPMethod, _ path: String, body: [UInt8]? = nil, accepting statuses: Set<Int> = []
     ) async throws(ControlClientError) -> Reply {
         var bytes: [UInt8] = []
         let status = try await self.exchange(method, path, body: body) { bytes += $1 }
         let reply = Reply(status: status, bytes: bytes)
-        guard status < 300 else { throw reply.error }
+        guard status < 300 || statuses.contains(status) else { throw reply.error }
         return reply
     }
 

@@ -148,6 +148,11 @@ extension HTML {
         return rect
     }
 
+    /// The position and size of a rectangle, to a tenth.
+    static func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> [Double] {
+        [x, y, width, height].map { (max(0, $0) * 10).rounded() / 10 }
+    }
+
     /// A table in a box of its own, which scrolls if the table is wider than the page.
     static func table(class style: String?, _ heads: [String], rows: [HTML]) -> HTML {
         let heads = heads.map { HTML("th", with: ["scope": "col"], "\($0)") }
@@ -158,17 +163,5 @@ extension HTML {
     /// What is hidden below a label until the reader unfolds it; the script knows it by its id.
     static func fold(_ id: String, _ label: String, _ content: HTML) -> HTML {
         HTML("details", with: ["id": id], HTML("summary", "\(label)"), content)
-    }
-}
-
-extension WallTime {
-    /// The time with its date, to the second: `2026-11-21 12:03:11 UTC`.
-    var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
-
-    /// How long this time is after `earlier`; negative if it is before.
-    func since(_ earlier: WallTime) -> Duration { .microseconds(self.microseconds - earlier.microseconds) }
-
-    static func - (time: WallTime, duration: Duration) -> WallTime {
-        WallTime(microseconds: time.microseconds - duration.wholeNanoseconds / 1000)
     }
 }

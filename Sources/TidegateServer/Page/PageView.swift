@@ -18,13 +18,15 @@ struct PageView {
     var scheduledProbes: [ScheduledProbeReport] = []
     /// What is known of other programs' connections; nil if they are not observed.
     var connections: ConnectionsReport?
+    /// The outages of the last 90 days; nil if they are not recorded.
+    var incidents: IncidentAnswer?
 
     /// Nothing is loaded; the only style sheet and the only script are allowed by their hashes.
     ///
     /// After changing `page.html`, insert the digests that PageTests computes here.
     static let contentSecurityPolicy = [
         "default-src 'none'", "script-src 'sha256-6qQsNFPgqEBzo83xRIimQMtWO3Pj0ytZDlubF2ryA24='",
-        "style-src 'sha256-hJ4Po7IKQZNnBPnF4iMum/chK5LDi836W4P2ONbQJEE='", "connect-src 'self'", "img-src data:",
+        "style-src 'sha256-7jgYzucphqwLkGl+hrKCm61jjEcgCCJ3zSrviHhF4B4='", "connect-src 'self'", "img-src data:",
         "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
@@ -50,6 +52,8 @@ struct PageView {
                 section: "targets", heads: TargetRow.heads, rows: targets.map(\.row), none: "No targets are configured."
             ).html,
             "failingTargets": failing == 0 ? nil : "\(failing) of \(targets.count) not reached",
+            "incidents": self.incidentSection,
+            "incidentsLink": self.incidents.map { _ in self.link("incidents", "Outages") },
             "links": self.linkTable, "scheduledProbes": scheduled, "tasks": tasks.html, "connections": connections,
             "probesLink": scheduled.map { _ in self.link("probes", "Probes") }
                 ?? latest.map { _ in self.link("latest", "Probes") },
@@ -103,13 +107,24 @@ struct PageView {
             TargetRow(
                 verdict: entry, configuredName: self.configuration.targetNames[entry.target],
                 report: self.status.checks[entry.target], marks: self.record.checks[entry.target] ?? [],
-                links: self.status.links, brokenSince: self.brokenSince, now: self.now)
+                links: self.status.links, brokenSince: self.brokenSince, now: self.now,
+                incident: self.configuration.targetNames[entry.target].flatMap { name in
+                    self.incidents?.incidents.first { $0.end == nil && $0.affects(name) }?.id
+                })
         }
     }
 
     private var brokenSince: WallTime? {
         guard let diagnosis = self.diagnosis, diagnosis.isBroken else { return nil }
         return diagnosis.since ?? diagnosis.time
+    }
+
+    private var incidentSection: HTML? {
+        self.incidents.map { answer in
+            let incidents = IncidentSection(
+                answer: answer, start: answer.question.since ?? self.now, now: self.now, choice: self.choice)
+            return self.section("incidents", "Outages", incidents.summary, incidents.html)
+        }
     }
 
     // Omitted while observation is switched off, but not if the kernel refused it.

@@ -13,6 +13,8 @@ struct TargetRow {
     /// When something on the way to every target began to fail; nil if nothing fails.
     let brokenSince: WallTime?
     let now: WallTime
+    /// The id of its open incident.
+    var incident: String?
 
     /// The row mentions a certificate that expires within this time.
     static let certificateLimit = Duration.seconds(30 * 86_400)
@@ -112,7 +114,8 @@ struct TargetRow {
             // During an outage of everything, the first lines contain the advice.
             let advice = self.brokenSince == nil ? self.advice : nil
             let note = advice.map { HTML.note("\($0)") }
-            return "\(.failure("\(text)", of: self.party))\(note)"
+            let link = self.incident.map { HTML("a", with: ["href": "/incidents/\($0)"], "outage") }
+            return "\(.failure("\(text)", of: self.party)) \(link)\(note)"
         }
         guard let failure = self.report?.lastFailure else { return .dash }
         return HTML("span", class: "past", .failure("\(.time(failure.time)) \(failure.text)", of: failure.party))

@@ -23,12 +23,15 @@ struct EndpointRoutes: Sendable {
         var scheduledProbes: @Sendable () async -> [ScheduledProbeReport] = { [] }
         /// Reloads the configuration file; nil without a file.
         var reload: ConfigurationReload?
+        /// What records incidents; nil if nothing does.
+        var incidents: (any IncidentRecord)?
     }
 
     /// The values of the `handler` label.
     enum HandlerLabel: String, Sendable {
-        case metrics, page, status, targets, probes, connections, tasks, task, events, healthy, ready, probe, config,
-            logs, reload, other
+        case metrics, page, status, targets, probes, connections, incidents, incident, incidentPage = "incident_page",
+            availability, guarded = "guard",
+            tasks, task, events, healthy, ready, probe, config, logs, reload, other
     }
 
     let status: StatusRoutes
@@ -64,6 +67,8 @@ struct EndpointRoutes: Sendable {
         add("/api/v1/tasks", .tasks) { request, _ in await status.tasks(to: request) }
         add("/api/v1/tasks/{id}", .task) { status.task($1.parameters.get("id") ?? "") }
         add("/api/v1/events", .events) { events.respond(to: $0, context: $1) }
+        let incidents = IncidentRoutes(dependencies: dependencies)
+        for (path, handler, use) in incidents.endpoint { add(path, handler, use) }
         if let probes = dependencies.probes {
             let routes = ProbeRoutes(service: probes)
             // As many requests may wait as Prometheus has targets; connections are limited instead.

@@ -38,6 +38,7 @@ struct StatusRoutes: Sendable {
         let scheduledProbes = await self.dependencies.scheduledProbes()
         let connections = await view.connectionObservation?.report()
         let choice = PageChoice(target: request.head.path ?? "")
+        let incidents = await IncidentRoutes(dependencies: self.dependencies).recent()
         let html = await self.pages.body(choice) {
             let page = PageView(
                 status: view.status, diagnosis: view.diagnosis,
@@ -45,7 +46,7 @@ struct StatusRoutes: Sendable {
                 record: self.dependencies.page.snapshot(), nextRuns: nextRuns, choice: choice,
                 now: self.dependencies.time.wall(), configuration: self.dependencies.configuration,
                 probes: self.dependencies.probes.flatMap { $0.hasModules ? $0.history : nil },
-                scheduledProbes: scheduledProbes, connections: connections)
+                scheduledProbes: scheduledProbes, connections: connections, incidents: incidents)
             return Array(page.html.utf8)
         }
         var response = Response.content(ByteBuffer(bytes: html), type: "text/html; charset=utf-8")
@@ -143,6 +144,7 @@ struct StatusRoutes: Sendable {
         ScrapeInputs(
             of: self.dependencies.view, bus: self.dependencies.bus, time: self.dependencies.time,
             targetNames: self.dependencies.configuration.targetNames, streams: self.dependencies.history.statistics,
-            requestsInFlight: inFlight)
+            incidents: self.dependencies.incidents?.totals,
+            deployment: self.dependencies.configuration.deployment, requestsInFlight: inFlight)
     }
 }

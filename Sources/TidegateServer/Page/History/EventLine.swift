@@ -65,7 +65,7 @@ struct EventLine: Codable, Sendable {
             self.init(event, origin, "servers: no requests for a while after repeated failures")
         case .daemon(.runSkipped(let task)):
             self.init(event, task, "tasks: a run was skipped because the previous one was still active")
-        case .netlink, .session, .connection, .daemon: self.init(event, rank: .other)
+        case .netlink, .session, .connection, .incident, .daemon: self.init(event, rank: .other)
         }
     }
 

@@ -129,7 +129,7 @@ struct TimelineSVG {
             let parts = column.inOrder.map { party, count in
                 let height = max(3, unit * Double(count))
                 top -= height
-                let box = self.box(Double(number) * step + 1, max(0, top), step - 2, height)
+                let box = HTML.box(Double(number) * step + 1, max(0, top), step - 2, height)
                 return HTML.rect("party-\(party.rawValue)", box)
             }
             return HTML("g", HTML("title", "\(title)"), parts.joined())
@@ -137,8 +137,8 @@ struct TimelineSVG {
     }
 
     private var grid: HTML {
-        let lines = [0.25, 0.5, 0.75].map { self.box($0 * Self.size.width, 0, 1, Self.size.bars) }
-        let base = self.box(0, Self.size.bars - 0.5, Self.size.width, 1)
+        let lines = [0.25, 0.5, 0.75].map { HTML.box($0 * Self.size.width, 0, 1, Self.size.bars) }
+        let base = HTML.box(0, Self.size.bars - 0.5, Self.size.width, 1)
         return (lines + [base]).map { .rect("grid", $0) }.joined()
     }
 
@@ -162,7 +162,7 @@ struct TimelineSVG {
         self.segments.compactMap { segment in
             guard let level = segment.level else { return nil }
             let (x, end) = (self.place(of: segment.start), self.place(of: segment.end))
-            let box = self.box(x, Self.size.bars + 6, max(1.5, end - x), Self.size.band)
+            let box = HTML.box(x, Self.size.bars + 6, max(1.5, end - x), Self.size.band)
             return .rect("level-\(level.rawValue)", box, title: level.word)
         }.joined()
     }
@@ -190,10 +190,6 @@ struct TimelineSVG {
             .time(
                 self.now - self.window * part / 4, isShort: self.window > .seconds(900), hasDay: self.span != .hour)
         }.joined()
-    }
-
-    private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> [Double] {
-        [x, y, width, height].map { (max(0, $0) * 10).rounded() / 10 }
     }
 }
 

@@ -1,0 +1,282 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+@testable import TidegateServer
+
+/// Outages as the API, the page and a report show them.
+@Suite struct IncidentPageTests {
+    /// Incidents that a test sets.
+    final class Record: IncidentRecord {
+        let state = Mutex((incidents: [Incident](), spans: [Coverage.Span]()))
+        let now: WallTime
+
+        init(_ incidents: [Incident], _ spans: [Coverage.Span] = [], now: WallTime) {
+            self.now = now
+            self.state.withLock { $0 = (incidents, spans) }
+        }
+
+        func answer(_ question: IncidentQuestion) async throws(TextError) -> IncidentAnswer {
+            var answer = IncidentAnswer(to: question, at: self.now)
+            let (incidents, spans) = self.state.withLock { $0 }
+            answer.spans = spans.filter { question.covers($0) }
+            answer.firstWatched = spans.map(\.start).min()
+            for incident in incidents.sorted(by: { $0.start > $1.start })
+            where question.id.map(incident.id.hasPrefix) ?? true { answer.add(incident) }
+            return answer
+        }
+
+        func write(_ note: Incident.Note, about id: String) async throws(TextError) -> Incident? { nil }
+        func plan(_ text: String, from start: WallTime, to end: WallTime) async throws(TextError) -> Coverage.Span {
+            Coverage.Span("p", .planned, from: start, to: end, text: text)
+        }
+        func removePlan(_ id: String) async throws(TextError) -> Bool { false }
+        var openHostIncident: String? { self.state.withLock { $0.incidents.first { $0.end == nil }?.id } }
+        var totals: IncidentTotals { IncidentTotals() }
+    }
+
+    static let evil = "<script>alert(1)</script>\"'&=1+1"
+
+    /// A fixture with an outage that is over, one of a target, and one that lasts; watched for ten days.
+    static func fixture(evil: Bool = false) -> Fixture {
+        var fixture = Fixture()
+        let now = fixture.time.wall()
+        func incident(_ id: String, _ scope: Incident.Scope, _ party: FaultParty, _ start: Int64, _ end: Int64?)
+            -> Incident
+        {
+            let finding = Incident.Finding(
+                party: party, cause: evil ? Self.evil : "10.0.0.2 hears nothing", advice: evil ? Self.evil : "Ask.",
+                certainty: party == .theirs ? .proven : .probable,
+                evidence: ["families": ["ipv4": ["rungs": ["gateway": "ok"], "evidence": ["10.0.0.2 asked"]]]])
+            var incident = Incident(
+                id: id, scope, name: scope == .target ? evil ? Self.evil : "api" : nil, finding,
+                start: now - .seconds(start))
+            incident.network = .init(interface: evil ? Self.evil : "eth0", gateway: "10.0.0.1", source: "10.0.0.2")
+            incident.note.text = evil ? Self.evil : nil
+            if let end {
+                incident.endDrop(at: now - .seconds(end))
+                (incident.end, incident.endReason) = (now - .seconds(end), .recovered)
+            }
+            return incident
+        }
+        fixture.incidents = Record(
+            [
+                incident("a1", .network, .upstream, 90_000, 86_400), incident("b1", .target, .theirs, 5000, 4000),
+                incident("b2", .network, .gateway, 600, nil),
+            ], [Coverage.Span("s", .watched, from: now - .seconds(864_000), to: now)], now: now)
+        return fixture
+    }
+
+    private func json(_ fixture: Fixture, _ path: String, status: Int = 200) async throws -> JSONValue {
+        let response = try await fixture.respond("GET", path)
+        #expect(response.status == status, "\(path): \(response.text)")
+        return try JSONValue(parsing: response.body)
+    }
+
+    @Test("The list has the incidents of its time, newest first, their totals and the coverage of the way out")
+    func list() async throws {
+        let fixture = Self.fixture()
+        let list = try await self.json(fixture, "/api/v1/incidents")
+        #expect(list["incidents"]?.elements.compactMap { $0["id"]?.text } == ["b2", "b1", "a1"])
+        #expect(list["totals"]?.elements.compactMap { $0["downSeconds"] } == [600, 3600, 1000])
+        #expect(list["totals"]?.elements.compactMap { $0["provenSeconds"] } == [0, 0, 1000])
+        #expect(list["coverage"]?["downSeconds"] == 4200 && list["coverage"]?["watchedSeconds"] == 864_000)
+        let open = try await self.json(fixture, "/api/v1/incidents?open=true&party=gateway&scope=network")
+        #expect(open["incidents"]?.elements.compactMap { $0["id"]?.text } == ["b2"])
+        #expect(open["coverage"] == list["coverage"], "the party asked for does not change the availability")
+        let target = try await self.json(fixture, "/api/v1/availability?target=api")
+        #expect(target["coverage"]?["downSeconds"] == 1000)
+    }
+
+    @Test("A limit gives pages, and the totals are those of all")
+    func pages() async throws {
+        let fixture = Self.fixture()
+        let first = try await self.json(fixture, "/api/v1/incidents?limit=2")
+        #expect(first["next"] == "b1" && first["totals"]?.elements.count == 3)
+        let second = try await self.json(fixture, "/api/v1/incidents?limit=2&after=b1")
+        #expect(second["incidents"]?.elements.compactMap { $0["id"]?.text } == ["a1"] && second["next"] == .null)
+    }
+
+    @Test("The API leaves out the addresses of this host's network, also in texts")
+    func identifiers() async throws {
+        let fixture = Self.fixture()
+        for path in ["/api/v1/incidents", "/api/v1/incidents/a1", "/incidents/a1", "/"] {
+            let text = try await fixture.respond("GET", path).text
+            #expect(text.contains("(this host) hears nothing"), "\(path)")
+            #expect(!text.contains("10.0.0.2 hears") && !text.contains("10.0.0.2 asked"), "\(path)")
+        }
+        let incident = try await self.json(fixture, "/api/v1/incidents/a1")["incident"]
+        #expect(incident?["network"]?["gateway"] == .null)
+    }
+
+    @Test(
+        "A wrong value is one sentence that names it",
+        arguments: [
+            ("since=yesterday", "since: \"yesterday\" is not a time of RFC 3339"),
+            ("since=2026-01-02&until=2026-01-01", "since 2026-01-02T00:00:00.000Z is not before until"),
+            ("party=isp", "party: \"isp\" is not one of mine"),
+            ("scope=world", "scope: \"world\" is not one of network"),
+            ("limit=0", "limit: \"0\" is not a number from 1 to 10000"),
+        ])
+    func mistakes(query: String, sentence: String) async throws {
+        let answer = try await self.json(Self.fixture(), "/api/v1/incidents?\(query)", status: 400)
+        #expect(answer.description.contains(sentence.replacing("\"", with: "\\\"")), "\(answer)")
+    }
+
+    @Test("An unknown incident is not found, as JSON and as a page")
+    func unknown() async throws {
+        for path in ["/api/v1/incidents/nothing", "/incidents/nothing", "/incidents/a"] {
+            #expect(try await Self.fixture().respond("GET", path).status == 404)
+        }
+    }
+
+    @Test("The guard says 503 with party, cause and incident while this host's side is broken")
+    func guarded() async throws {
+        let fixture = Self.fixture()
+        fixture.view.change { $0.status.global = EveryEvent.unplugged }
+        let answer = try await self.json(fixture, "/api/v1/guard", status: 503)
+        #expect(answer["clear"] == .bool(false) && answer["party"] == "mine" && answer["incident"] == "b2")
+        fixture.view.change { $0.status.global = EveryEvent.routed }
+        #expect(try await self.json(fixture, "/api/v1/guard")["clear"] == .null)
+        #expect(try await fixture.respond("GET", "/api/v1/guard?target=:::").status == 400)
+    }
+
+    @Test("The page has the open incident first, with a link to its own page")
+    func page() async throws {
+        let html = try await Self.fixture().respond("GET", "/").text
+        let places = ["/incidents/b2", "/incidents/b1", "/incidents/a1"].map { html.range(of: $0)?.lowerBound }
+        let found = places.compactMap(\.self)
+        #expect(found.count == 3 && found == found.sorted())
+        #expect(html.contains("10 min, ongoing") && html.contains("available 99.51"))
+        let filtered = try await Self.fixture().respond("GET", "/?party=theirs").text
+        #expect(filtered.contains("/incidents/b1") && !filtered.contains("/incidents/b2"))
+    }
+
+    @Test("Nothing of a name, a cause, a note or a network becomes markup or a script")
+    func injection() async throws {
+        let fixture = Self.fixture(evil: true)
+        let pages = try await [
+            fixture.respond("GET", "/incidents/a1").text, fixture.respond("GET", "/").text, self.report(fixture).html,
+        ]
+        for html in pages {
+            #expect(html.contains("&lt;script&gt;alert(1)"), "it is shown")
+            #expect(!html.contains("<script>alert"))
+        }
+    }
+
+    @Test("The page of an incident has one style sheet, which its policy allows by its hash")
+    func policy() async throws {
+        let response = try await Self.fixture().respond("GET", "/incidents/a1")
+        let style = try #require(
+            response.text.components(separatedBy: "<style>").last?.components(separatedBy: "</style>").first)
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try style.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let digest = try await Program.expect(
+            ["sh", "-c", "openssl dgst -sha256 -binary \(file.path) | openssl base64 -A"])
+        #expect(response.headers[.contentSecurityPolicy]?.contains("style-src 'sha256-\(digest)'") == true, "\(digest)")
+        #expect(!response.text.contains(" style=") && !response.text.contains("<script"))
+    }
+
+    private func report(_ fixture: Fixture, since seconds: Int64 = 864_000) async throws -> IncidentReport {
+        let record = try #require(fixture.incidents)
+        var question = IncidentQuestion()
+        let now = fixture.time.wall()
+        (question.since, question.until, question.wantsEvidence) = (now - .seconds(seconds), now, true)
+        return IncidentReport(
+            try await record.answer(question), from: now - .seconds(seconds), to: now, host: "host-1", version: "1.2.3"
+        ) { _ in .seconds(3600) }
+    }
+
+    @Test("A report has totals with what is proven, the availability, the method, each outage, and a letter")
+    func report() async throws {
+        let html = try await self.report(Self.fixture()).html
+        for text in [
+            "Outages seen by host-1", "99.513 %", "+01:00", "16 min 40 s", "Method", "certified", "at the start, ipv4",
+            "Covering letter", "1 outage of 1 h in total",
+        ] {
+            #expect(html.contains(text), "\(text)")
+        }
+        #expect(!html.contains("{{"))
+    }
+
+    @Test("A report over a time before the first record says so")
+    func before() async throws {
+        let html = try await self.report(Self.fixture(), since: 8_640_000).html
+        #expect(html.contains("The first record is of ") && html.contains("nothing is known of the time before"))
+        #expect(html.contains("Not watched") && html.contains("90 d"))
+    }
+
+    @Test("The days and hours of a report add up to its downtime")
+    func sums() async throws {
+        let json = try await self.report(Self.fixture()).json
+        func sum(_ values: [JSONValue]) -> Double {
+            values.reduce(0) { sum, value in
+                switch value {
+                case .number(let number): sum + number
+                case .integer(let number): sum + Double(number)
+                default: sum
+                }
+            }
+        }
+        #expect(json["coverage"]?["downSeconds"] == .number(4200))
+        #expect(sum(json["days"]?.elements.compactMap { $0["coverage"]?["downSeconds"] } ?? []) == 4200)
+        #expect(sum(json["downSecondsByHour"]?.elements ?? []) == 4200)
+    }
+
+    @Test("Maintenance that was planned is left out of totals, availability, days and letter, unless it is asked for")
+    func maintenance() async throws {
+        let fixture = Self.fixture()
+        let now = fixture.time.wall()
+        let record = try #require(fixture.incidents as? Record)
+        record.state.withLock {
+            $0.spans.append(Coverage.Span("p", .planned, from: now - .seconds(90_100), to: now - .seconds(89_000)))
+        }
+        let report = try await self.report(fixture)
+        #expect(report.answer.totals[.upstream] == nil && report.json["coverage"]?["plannedSeconds"] == .number(3600))
+        #expect(report.json["coverage"]?["downSeconds"] == .number(600) && !report.html.contains("Covering letter"))
+        var question = report.answer.question
+        question.countsPlanned = true
+        let counted = try await record.answer(question)
+        #expect(counted.totals[.upstream]?.count == 1)
+        #expect(counted.coverage(from: now - .seconds(864_000), to: now).down == .seconds(4200))
+        #expect(counted.incidents.map(\.note.isPlanned) == [false, false, true])
+    }
+
+    @Test("Two incidents of a party at a time are down once in the totals")
+    func overlapping() async throws {
+        var question = IncidentQuestion()
+        question.until = WallTime(microseconds: 100_000_000)
+        var answer = IncidentAnswer(to: question, at: WallTime(microseconds: 100_000_000))
+        for name in ["api", "shop"] {
+            let finding = Incident.Finding(party: .theirs, cause: "refused", certainty: .proven)
+            answer.add(Incident(id: name, .target, name: name, finding, start: WallTime(microseconds: 40_000_000)))
+        }
+        #expect(answer.totals[.theirs]?.count == 2 && answer.totals[.theirs]?.down == .seconds(60))
+    }
+
+    @Test(
+        "A report fits a phone and a sheet of A4",
+        .enabled(if: Browser.isInstalled, "chromium and chromedriver are not installed"), arguments: [360, 794])
+    func fits(width: Int) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).html")
+        try await self.report(Self.fixture(evil: true)).html.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let browser = try await Browser.open()
+        do {
+            try await browser.command(
+                "Emulation.setDeviceMetricsOverride",
+                #"{"width":\#(width),"height":800,"deviceScaleFactor":1,"mobile":false}"#)
+            try await browser.go(file.absoluteString)
+            let size = try await browser.text("String(document.documentElement.scrollWidth)")
+            #expect(size == "\(width)")
+        } catch {
+            await browser.close()
+            throw error
+        }
+        await browser.close()
+    }
+}
