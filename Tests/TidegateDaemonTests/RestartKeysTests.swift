@@ -34,6 +34,7 @@ import Tidegate
             ["journal", "events", "metrics"]
         ),
         ("control: {directories: [/srv/in]}", ["control"]),
+        ("incidents: {on_incident: [/bin/true]}", ["incidents"]), ("labels: {site: berlin}", ["labels"]),
         ("observation: {connections: false}", ["observation"]),
         (
             "transfers: {redirects: free, allow_private_redirects: true}",

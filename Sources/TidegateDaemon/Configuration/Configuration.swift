@@ -18,6 +18,9 @@ package struct Configuration: Sendable, Hashable {
     var journal = Journal()
     /// The directories below which tasks of the control socket's group may read and write files.
     var memberDirectories: [String] = []
+    /// The command that gets each incident on its standard input; empty without one.
+    var incidentCommand: [String] = []
+    var labels = Labels()
     var remoteWrite = RemoteWrite()
     var events = Events()
     var metrics = Metrics()
@@ -34,6 +37,8 @@ package struct Configuration: Sendable, Hashable {
         var check: TargetCheck.Kind?
         var interval = TargetCheck(.tcp).interval
         var timeout = TargetCheck(.tcp).timeout
+        /// The wanted share of time in which it is reached.
+        var objective: Double?
         /// The host and port, parsed; nil if they are invalid.
         var target: Target? {
             if let url = self.url { return try? HTTPURL(url).target }
@@ -41,6 +46,12 @@ package struct Configuration: Sendable, Hashable {
             guard let port = self.port else { return host }
             return try? Target(host.address?.family == .ipv6 ? "[\(host)]:\(port)" : "\(host):\(port)")
         }
+    }
+
+    /// The `labels` section: where this host is, and who connects it.
+    struct Labels: Sendable, Hashable {
+        var site: String?
+        var provider: String?
     }
 
     /// The `transfers` section: the session's configuration, and its retry policy.
@@ -235,6 +246,8 @@ extension Configuration {
     func apply(to endpoint: inout EndpointConfiguration) {
         endpoint.redaction = self.events.redaction
         endpoint.eventHistory = self.events.history
+        (endpoint.deployment.site, endpoint.deployment.provider) = (self.labels.site, self.labels.provider)
+        for entry in self.targets { endpoint.deployment.objectives[entry.name] = entry.objective }
     }
 
     // MARK: reloads

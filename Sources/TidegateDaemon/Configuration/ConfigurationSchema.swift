@@ -13,6 +13,22 @@ enum ConfigurationSchema {
         }.documented("How requests are made. Changes of retry and gate apply to the next runs, others need a restart."),
         .section("journal", \.journal, Self.journal)
             .documented("How long finished tasks are kept on disk. Changes need a restart."),
+        .section(
+            "incidents", \.incidentCommand,
+            [
+                .list("on_incident", \.self, .nonEmpty("an argument")).documented(
+                    "A command with its arguments that gets each incident as JSON on its standard input. It runs without a "
+                        + "shell, for 30 s at most.", default: "[]")
+            ]
+        ).documented("What is done about outages. Changes need a restart."),
+        .section(
+            "labels", \.labels,
+            [
+                .value("site", \.site, .nonEmpty("a name")).documented("Where this host is.", default: "berlin"),
+                .value("provider", \.provider, .nonEmpty("a name")).documented(
+                    "Who connects it to the internet.", default: "example-isp"),
+            ]
+        ).documented("Labels of tidegate_info, for rules about many hosts. Changes need a restart."),
         .section("control", \.memberDirectories, Self.control)
             .documented("What members of the control socket's group may do. Changes need a restart."),
         .sections("tasks", \.tasks, blank: ScheduledTask(), Self.task, check: Self.checkTasks).reloaded
@@ -89,6 +105,8 @@ enum ConfigurationSchema {
             "From one check to the next.", default: "15s"),
         .value("timeout", \.timeout, ValueParser<Duration>.duration(atLeast: .milliseconds(10))).documented(
             "How long the target has to answer.", default: "5s"),
+        .value("objective", \.objective, .percentage).documented(
+            "The wanted share of time in which it is reached, such as 99.9%, for burn-rate alerts.", default: "99.9%"),
     ]
 
     // MARK: transfers

@@ -145,7 +145,8 @@ extension ValueParser<Double> {
     /// `10%`, as a fraction.
     static let percentage = ValueParser.text("a percentage", or: "is not a percentage from 0% to 100%") { text in
         guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0...100).contains(number) else { return nil }
-        return number / 100
+        // 99.9 % is 0.999, not a neighbour of it.
+        return (number * 1e10).rounded() / 1e12
     }
 }
 

@@ -70,14 +70,12 @@ package struct Daemon: Sendable {
         // Made before the monitor, so that the first verdict is logged.
         let log = LogService(bus: bus, logger: logger)
         let journal = try self.openJournal(time: time, bus: bus) {
-            logger.warning("task journal unavailable; submissions are disabled", metadata: ["error": "\($0)"])
+            logger.warning(
+                "task journal unavailable; submissions are disabled, and incidents end with this process",
+                metadata: ["error": "\($0)"])
         }
-        if let copy = journal?.copyBeforeRepair {
-            logger.warning("the journal was damaged and is repaired", metadata: ["copy": "\(copy)"])
-        }
-        for reason in journal?.setAside ?? [] {
-            logger.warning("unreadable task set aside in the journal", metadata: ["error": "\(reason)"])
-        }
+        if let journal { Self.warn(of: journal, logger) }
+        let incidents = self.incidents(journal, bus, time)
         let start = StartNotice(self.settings.notifySocket, sockets: journal == nil ? 1 : 2, bus: bus)
         let (notes, bodies) = (AttemptNotes(), KeptBodies())
         bus.attach(notes)
@@ -100,7 +98,32 @@ package struct Daemon: Sendable {
             Dependencies(
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
                 watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies,
-                notify: self.settings.notifySocket, start: start))
+                notify: self.settings.notifySocket, start: start, incidents: incidents))
+    }
+
+    private static func warn(of journal: Journal, _ logger: Logger) {
+        if let copy = journal.copyBeforeRepair {
+            logger.warning("the journal was damaged and is repaired", metadata: ["copy": "\(copy)"])
+        }
+        for reason in journal.setAside {
+            logger.warning("unreadable task set aside in the journal", metadata: ["error": "\(reason)"])
+        }
+    }
+
+    // Watches from now on.
+    private func incidents(_ journal: Journal?, _ bus: EventBus, _ time: any TimeSource) -> IncidentService {
+        let (checks, names) = (
+            self.monitorConfiguration.reachability.targetChecks, self.monitorConfiguration.targetNames
+        )
+        let recorder = IncidentRecorder(
+            journal: journal, names: names,
+            unchecked: Set(names.keys.filter { checks[$0]?.kind == TargetCheck.Kind.none }),
+            time: time)
+        bus.attach(recorder)
+        let command = IncidentCommand(self.configuration.incidentCommand, time: time) {
+            bus.publish(.daemon(.incidentCommand(failure: $0)))
+        }
+        return IncidentService(recorder: recorder, bus: bus, command: command)
     }
 
     // Without the store, conditional tasks request the whole response.
@@ -211,6 +234,7 @@ package struct Daemon: Sendable {
         let bodies: KeptBodies
         let notify: NotifySocket?
         let start: StartNotice
+        let incidents: IncidentService
 
         /// The services that report to the service manager; none without one.
         var notices: [any Service] {
@@ -259,12 +283,12 @@ package struct Daemon: Sendable {
             access: self.web?.source(time: time, status: status, logger: logger),
             storage: journal.map(PageHistoryStorage.init), probes: probes,
             nextRuns: { await scheduler.nextRuns }, scheduledProbes: { await probeScheduler.reports },
-            reload: reloader?.answer,
+            reload: reloader?.answer, incidents: dependencies.incidents.recorder,
             connectionLimit: { self.connectionLimit(hasModules: probes.hasModules) })
         var services: [any Service] = [dependencies.log]
         if let journal { services.append(DaemonService.atShutdown { journal.close() }) }
         services += [
-            DaemonService.atShutdown { await monitor.stop() },
+            dependencies.incidents, DaemonService.atShutdown { await monitor.stop() },
             DaemonService { try await self.serve(endpoint, probes, dependencies) },
         ]
         if let configuration = self.configuration.remoteWriteConfiguration(settings: self.settings, logger: logger) {
@@ -366,6 +390,9 @@ package struct Daemon: Sendable {
                             (monitor.connectionObservation?.statistics ?? ConnectionStatistics()).observation))
             },
             connections: { [connections = monitor.connections] in await connections.report() },
+            incidents: .init(
+                record: dependencies.incidents.recorder, view: monitor,
+                targetNames: self.monitorConfiguration.targetNames),
             supportFiles: { [settings = self.settings] in
                 await supportFiles().merging(settings.configurationTexts) { $1 }
             })

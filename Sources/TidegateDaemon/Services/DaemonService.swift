@@ -143,6 +143,29 @@ struct LogService: Service {
     }
 }
 
+/// Records incidents, and notifies the operator's command, until shutdown.
+struct IncidentService: Service {
+    let recorder: IncidentRecorder
+    let bus: EventBus
+    let command: IncidentCommand
+
+    func run() async throws {
+        async let publishing: Void = self.recorder.run { event in
+            self.bus.publish(.incident(event))
+            self.command.notify(of: event.incident)
+        }
+        async let commands: Void = cancelWhenGracefulShutdown { await self.command.run() }
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: IncidentRecorder.pause, clock: .continuous)) != nil {
+                self.recorder.beat()
+            }
+        }
+        self.recorder.stop()
+        await publishing
+        await commands
+    }
+}
+
 /// Terminates the process if its services do not stop within the grace period, for example if a disk hangs.
 final class ShutdownWatchdog: Sendable {
     private let logger: Logger

@@ -1,0 +1,97 @@
+internal import CLinux
+internal import Glibc
+internal import Synchronization
+internal import TidegateCore
+
+/// Runs the operator's command once for each change of an incident, one at a time.
+final class IncidentCommand: Sendable {
+    private let arguments: [String]
+    private let time: any TimeSource
+    private let onEnd: @Sendable (_ failure: String?) -> Void
+    // The newest state of each incident that has changed since the command ran for it, the first change first.
+    private let waiting = Mutex<[Incident]>([])
+    private let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    /// The longest time that it may take.
+    static let limit = Duration.seconds(30)
+
+    /// A command that ``run()`` runs; empty for none.
+    init(_ arguments: [String], time: any TimeSource, onEnd: @escaping @Sendable (String?) -> Void) {
+        (self.arguments, self.time, self.onEnd) = (arguments, time, onEnd)
+    }
+
+    /// Lets the command be run for an incident, after those that wait.
+    func notify(of incident: Incident) {
+        guard !self.arguments.isEmpty else { return }
+        self.waiting.withLock { waiting in
+            if let place = waiting.firstIndex(where: { $0.id == incident.id }) {
+                waiting[place] = incident
+            } else {
+                waiting.append(incident)
+            }
+        }
+        self.change.yield()
+    }
+
+    /// Runs the command for each change until the task is cancelled.
+    func run() async {
+        for await _ in self.changes {
+            while let next = self.waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }), !Task.isCancelled {
+                let json = next.json(at: self.time.wall()).adding(.init("evidence", next.evidence))
+                self.onEnd(await Self.run(self.arguments, input: json.description + "\n"))
+            }
+        }
+    }
+
+    /// Runs a command with its input; returns why it failed.
+    private static func run(_ arguments: [String], input: String) async -> String? {
+        // MFD_CLOEXEC
+        let file = memfd_create("incident", 1)
+        guard file >= 0 else { return "the incident cannot be written: \(TextFile.errorMessage(errno))" }
+        defer { close(file) }
+        // A file, so that a command that does not read cannot block.
+        if let code = TextFile.write(Array(input.utf8), to: file) { return TextFile.errorMessage(code) }
+        lseek(file, 0, SEEK_SET)
+        var id = pid_t()
+        let code = self.spawn(arguments, input: file, &id)
+        guard code == 0 else { return "\(arguments[0]): \(TextFile.errorMessage(code))" }
+        let start = ContinuousClock.now
+        var status: Int32 = 0
+        while waitpid(id, &status, WNOHANG) == 0 {
+            guard ContinuousClock.now - start < Self.limit, !Task.isCancelled else {
+                kill(-id, SIGKILL)
+                waitpid(id, &status, 0)
+                let reason = Task.isCancelled ? "was ended by the shutdown" : "took longer than \(Self.limit.shortText)"
+                return "\(arguments[0]) \(reason)"
+            }
+            try? await Task.sleep(for: .milliseconds(20), clock: .continuous)
+        }
+        let isExit = status & 0x7F == 0
+        let number = isExit ? status >> 8 & 0xFF : status & 0x7F
+        return status == 0 ? nil : "\(arguments[0]) ended with \(isExit ? "status" : "signal") \(number)"
+    }
+
+    // Without a shell, in a process group of its own, and without an output that could fill a pipe.
+    private static func spawn(_ arguments: [String], input: CInt, _ id: inout pid_t) -> CInt {
+        var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        for output in [STDOUT_FILENO, STDERR_FILENO] {
+            posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
+        }
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        defer { for pointer in pointers { free(pointer) } }
+        pointers.append(nil)
+        return posix_spawn(&id, arguments[0], &actions, &attributes, pointers, environ)
+    }
+}
