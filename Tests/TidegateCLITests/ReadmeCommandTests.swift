@@ -163,9 +163,10 @@ struct ReadmeCommandTests {
         }
         #expect(
             seen == [
-                "connections", "watch", "wait", "run", "fetch", "probe", "serve", "tasks",
+                "connections", "watch", "wait", "run", "fetch", "probe", "serve", "tasks", "incidents", "report",
             ])
         #expect(site.text(of: "date.ran") == "\n" && site.text(of: "curl.ran") == "-sS https://example.com/\n")
         #expect(site.text(of: "index.html") == "a page")
+        #expect(site.text(of: "report.html")?.contains("Outages seen by ") == true)
     }
 }

@@ -108,8 +108,9 @@ struct SidecarSecretsTests {
         let names = try await Program.expect(["tar", "--list", "--file", archive]).split(separator: "\n")
             .compactMap { $0.split(separator: "/").dropFirst().first.map(String.init) }
         let promised = [
-            "addresses.txt", "connections.json", "events.jsonl", "explain.txt", "kernel.txt", "links.txt", "log.txt",
-            "metrics.txt", "probes.json", "resolver.txt", "routes.txt", "rules.txt", "status.json", "status.txt",
+            "addresses.txt", "connections.json", "events.jsonl", "explain.txt", "incidents.json", "kernel.txt",
+            "links.txt", "log.txt", "metrics.txt", "probes.json", "resolver.txt", "routes.txt", "rules.txt",
+            "status.json", "status.txt",
             "tasks.json", "tidegate.yml", "version.txt", "web.yml",
         ]
         #expect(names.sorted() == promised)

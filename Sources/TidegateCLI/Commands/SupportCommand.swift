@@ -34,6 +34,7 @@ struct SupportCommand: AsyncParsableCommand {
     private static let commands: KeyValuePairs = [
         "status.txt": ["status", "-v"], "status.json": ["status", "--json"], "explain.txt": ["explain", "-v"],
         "connections.json": ["connections", "--json"], "tasks.json": ["tasks", "list", "--json"],
+        "incidents.json": ["incidents", "--since", "30d", "--json"],
     ]
 
     /// Those of the system.

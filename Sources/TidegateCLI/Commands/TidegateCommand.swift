@@ -18,7 +18,7 @@ struct TidegateCommand: AsyncParsableCommand {
         subcommands: [
             StatusCommand.self, WatchCommand.self, ExplainCommand.self, WaitCommand.self, RunCommand.self,
             FetchCommand.self, ProbeCommand.self, TasksCommand.self, ConnectionsCommand.self, ServeCommand.self,
-            GenerateCommand.self, SupportCommand.self,
+            IncidentsCommand.self, ReportCommand.self, GuardCommand.self, GenerateCommand.self, SupportCommand.self,
         ])
 }
 
