@@ -15,9 +15,12 @@ import TidegateTestKit
         "lib/systemd/system/tidegate@.service",
         "lib/sysusers.d/tidegate.conf", "share/bash-completion/completions/tidegate",
         "share/fish/vendor_completions.d/tidegate.fish", "share/tidegate/dashboards/connections.json",
-        "share/tidegate/dashboards/internals.json", "share/tidegate/dashboards/overview.json",
+        "share/tidegate/dashboards/fleet.json", "share/tidegate/dashboards/internals.json",
+        "share/tidegate/dashboards/overview.json",
         "share/tidegate/dashboards/probes.json", "share/tidegate/dashboards/reachability.json",
-        "share/tidegate/dashboards/requests.json", "share/tidegate/prometheus/alerts.yml",
+        "share/tidegate/dashboards/requests.json", "share/tidegate/prometheus/alertmanager.yml",
+        "share/tidegate/prometheus/alerts.yml",
+        "share/tidegate/prometheus/rules-fleet.yml",
         "share/tidegate/prometheus/rules.yml", "share/zsh/site-functions/_tidegate",
     ]
     private static let manual = "share/man/man1/"

@@ -29,7 +29,7 @@ import TidegateTestKit
 
     @Test("Every metric in an alert or a recording rule exists, with the labels used")
     func knownRules() throws {
-        for file in ["alerts.yml", "rules.yml"] {
+        for file in ["alerts.yml", "rules.yml", "rules-fleet.yml"] {
             for expr in try RuleFile(file).expressions {
                 #expect(self.metrics.mistakes(in: expr) == [], "\(file): \(expr)")
             }

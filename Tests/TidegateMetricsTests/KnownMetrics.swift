@@ -27,7 +27,7 @@ struct KnownMetrics {
         // With everything that can be switched on.
         let pairs = Fixture(hostLabel: .top(limit: 50)).recorder.definitions.map { ($0.name, $0) }
         self.own = Dictionary(pairs) { first, _ in first }
-        self.recorded = Set(try RuleFile("rules.yml").names)
+        self.recorded = Set(try ["rules.yml", "rules-fleet.yml"].flatMap { try RuleFile($0).names })
     }
 
     /// The metric behind a sample's name: a histogram's samples have endings of their own.
