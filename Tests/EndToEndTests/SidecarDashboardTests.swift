@@ -87,9 +87,10 @@ struct SidecarDashboardTests {
         try fixture.write(String(repeating: "tide ", count: 1000), to: "upload.txt")
         return try await fixture.startDaemon(
             """
+            labels: {site: berlin, provider: alpha}
             reachability:
               targets:
-                - {name: origin, host: \(TwoHosts.peer), port: 80}
+                - {name: origin, host: \(TwoHosts.peer), port: 80, objective: 50%}
                 - {name: barred, host: \(Self.barred), port: 80}
                 - {name: closed, host: \(TwoHosts.peer), port: 9, interval: 1s}
             modules: {http_2xx: {prober: http}}
