@@ -272,6 +272,22 @@ import Tidegate
         #expect(error.description == "t.yml:2: \(message)")
     }
 
+    @Test(
+        "Every mistake in incidents, labels and objectives is named with its key",
+        arguments: [
+            ("labels: {site: \"\"}", "labels.site: the name is empty"),
+            ("labels: {site: [x]}", "labels.site: expected a name, found a list"),
+            ("incidents: {on_incident: [\"\"]}", "incidents.on_incident[0]: the word is empty"),
+            (
+                "reachability: {targets: [{name: a, host: h, objective: 200%}]}",
+                "reachability.targets[0].objective: \"200%\" is not a percentage from 0% to 100%"
+            ),
+        ])
+    func incidentMistakes(_ text: String, _ message: String) throws {
+        let error = try #require(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
+        #expect(error.description == "t.yml:1: \(message)")
+    }
+
     @Test("A proxy with its password may be in a file of its own, which no message quotes")
     func proxyFile() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)

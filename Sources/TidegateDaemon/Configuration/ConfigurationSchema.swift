@@ -16,7 +16,7 @@ enum ConfigurationSchema {
         .section(
             "incidents", \.incidentCommand,
             [
-                .list("on_incident", \.self, .nonEmpty("an argument")).documented(
+                .list("on_incident", \.self, .nonEmpty("word")).documented(
                     "A command with its arguments that gets each incident as JSON on its standard input. It runs without a "
                         + "shell, for 30 s at most.", default: "[]")
             ]
@@ -24,8 +24,8 @@ enum ConfigurationSchema {
         .section(
             "labels", \.labels,
             [
-                .value("site", \.site, .nonEmpty("a name")).documented("Where this host is.", default: "berlin"),
-                .value("provider", \.provider, .nonEmpty("a name")).documented(
+                .value("site", \.site, .nonEmpty("name")).documented("Where this host is.", default: "berlin"),
+                .value("provider", \.provider, .nonEmpty("name")).documented(
                     "Who connects it to the internet.", default: "example-isp"),
             ]
         ).documented("Labels of tidegate_info, for rules about many hosts. Changes need a restart."),
