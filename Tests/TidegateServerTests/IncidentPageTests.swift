@@ -13,6 +13,7 @@ import TidegateTestKit
     final class Record: IncidentRecord {
         let state = Mutex((incidents: [Incident](), spans: [Coverage.Span]()))
         let now: WallTime
+        let isUnreadable = Mutex(false)
 
         init(_ incidents: [Incident], _ spans: [Coverage.Span] = [], now: WallTime) {
             self.now = now
@@ -20,6 +21,7 @@ import TidegateTestKit
         }
 
         func answer(_ question: IncidentQuestion) async throws(TextError) -> IncidentAnswer {
+            if self.isUnreadable.withLock({ $0 }) { throw TextError("the journal cannot be read") }
             var answer = IncidentAnswer(to: question, at: self.now)
             let (incidents, spans) = self.state.withLock { $0 }
             answer.spans = spans.filter { question.covers($0) }
@@ -124,6 +126,15 @@ import TidegateTestKit
     func mistakes(query: String, sentence: String) async throws {
         let answer = try await self.json(Self.fixture(), "/api/v1/incidents?\(query)", status: 400)
         #expect(answer.description.contains(sentence.replacing("\"", with: "\\\"")), "\(answer)")
+    }
+
+    @Test("A journal that cannot be read is the server's failure, and not the request's")
+    func unreadable() async throws {
+        let fixture = Self.fixture()
+        try #require(fixture.incidents as? Record).isUnreadable.withLock { $0 = true }
+        for path in ["/api/v1/incidents", "/api/v1/availability", "/api/v1/incidents/a1"] {
+            #expect(try await self.json(fixture, path, status: 500)["error"] == "the journal cannot be read")
+        }
     }
 
     @Test("An unknown incident is not found, as JSON and as a page")

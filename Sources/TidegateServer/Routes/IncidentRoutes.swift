@@ -44,7 +44,11 @@ struct IncidentRoutes: Sendable {
             let (from, to) = try question.bound(at: self.time.wall())
             // Commands also want what is planned.
             if let limit { (question.limit, question.until) = (limit, until) }
-            return .json(document(try await record.answer(question), from, to))
+            do throws(TextError) {
+                return .json(document(try await record.answer(question), from, to))
+            } catch {
+                return .problem(.internalServerError, error.description, format: .json)
+            }
         } catch {
             return .problem(.badRequest, error.description, format: .json)
         }
