@@ -194,7 +194,7 @@ let package = Package(
             name: "TidegateCLI",
             dependencies: [
                 "TidegateCore", "Tidegate", "TidegateDaemon", "TidegateMetrics", "TidegateProbes", "TidegateServer",
-                argumentParser, httpTypes,
+                "TidegateStore", argumentParser, httpTypes,
             ], swiftSettings: base, linkerSettings: releaseLinker),
 
         // Doubles for the tests of apps.

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
 internal import TidegateServer
+internal import TidegateStore
 
 /// Which incidents, and where they are read from.
 struct IncidentOptions: ParsableArguments {
@@ -84,7 +85,7 @@ struct IncidentSource: ParsableArguments {
         }
         let directory = self.stateDirectory ?? Terminal.defaultPaths.state
         do throws(TextError) {
-            return try await RecordedIncidents.answer(question, at: now, inStateDirectory: directory)
+            return try await IncidentFile.answer(question, at: now, inStateDirectory: directory)
         } catch {
             throw TextError("no daemon listens on \(control.client.socket), and \(error)")
         }
