@@ -15,10 +15,13 @@ final class LadderFixture: Sendable {
     init(
         _ hosts: VethPairFixture, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
         internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker(),
-        connections: ConnectionsReport? = nil
+        connections: ConnectionsReport? = nil, targets: [Target: TargetCheck] = [:]
     ) {
         self.hosts = hosts
-        self.fixture = MonitorFixture(hosts.here, names: names)
+        var configuration = ReachabilityConfiguration(targets: targets.keys.map(\.self))
+        configuration.targetChecks = targets
+        self.fixture = MonitorFixture(
+            hosts.here, configuration, names: names, targetChecker: HTTPTargetChecker(web: web))
         self.web = web
         var settings = ResolverSettings()
         settings.nameservers = nameservers.compactMap { IPAddress($0) }

@@ -79,6 +79,27 @@ struct TrafficEvidenceScenarioTests {
         #expect(text.contains("connections to 198.51.100.2:443 in the last 5 minutes: refused 7"), "\(text)")
     }
 
+    @Test(
+        "A target that answers, be it with a reset, proves that the way out works while the resolver is silent",
+        arguments: [
+            (HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused), FaultParty.resolver),
+            (HTTPCheck.Result(reached: .connect), .resolver),
+            (HTTPCheck.Result(reached: nil, failure: .timedOut), .upstream),
+        ])
+    func target(_ answer: HTTPCheck.Result, _ party: FaultParty) async throws {
+        let hosts = try VethPairFixture()
+        try hosts.there.run([
+            "nft", "table inet quiet { chain out { type filter hook output priority 0; icmp type 3 drop; }; }",
+        ])
+        let target = try Target("198.51.100.2:80")
+        let ladder = LadderFixture(
+            hosts, nameservers: ["10.9.0.53"], web: ScriptedHTTPChecker { _ in answer },
+            targets: [target: TargetCheck(.tcp, interval: .seconds(3600))])
+        #expect(await eventually { ladder.fixture.monitor.status.checks[target]?.isReached != nil })
+        let explanation = await ladder.diagnostics.diagnose(.internet, families: [.ipv4], within: .seconds(5))
+        #expect(explanation.party == party, "\(explanation)")
+    }
+
     @Test("A request that succeeded before the target was silent proves nothing")
     func oldRequest() async throws {
         let ladder = LadderFixture(try Self.quiet(), web: Self.silence)

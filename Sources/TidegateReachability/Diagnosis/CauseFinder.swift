@@ -182,9 +182,11 @@ struct CauseFinder {
         }
         witnesses += self.resolverWitnesses(path)
         witnesses += path.web.compactMap { address, answer in
-            let isReached = answer.hasReached(.connect)
-            // The silent party is not a witness. A party that accepted a connection is one, unless it is on this side
-            // of the gateway.
+            // A reset is the server's own answer; a router that refuses sends an ICMP error.
+            let isReached =
+                answer.hasReached(.connect)
+                || WebRungs.connectFailure(answer) == .refused && answer.refusal == nil
+            // The silent party is not a witness. A party that answered is one, unless it is on this side of the gateway.
             guard address != path.subject.address || isReached && gateway != nil else { return nil }
             return Witness(.target, isReached ? .beyond(nil) : .nothing, refusal: answer.refusal)
         }

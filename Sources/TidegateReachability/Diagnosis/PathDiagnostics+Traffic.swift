@@ -42,16 +42,18 @@ extension PathDiagnostics {
         return found
     }
 
-    /// Whether configured targets behind the default gateways still accept connections, if their last checks reached
-    /// them.
+    /// Whether configured targets behind the default gateways still answer connections, if they answered their last
+    /// checks.
     ///
     /// If resolvers are silent, these targets may be the only parties beyond the gateway to contact.
     func targets(within limit: Duration) async -> [IPAddress: HTTPCheck.Result] {
         let status = self.monitor.status
         let gateways = status.families.compactMap(\.verdict.path?.gateway)
-        let reached = status.targets.filter { status.checks[$0.target]?.isReached == true && $0.target.port != nil }
+        let answering = status.targets.filter {
+            $0.target.port != nil && status.checks[$0.target]?.isAnswered ?? false
+        }
         let questions = gateways.flatMap { gateway in
-            reached.compactMap { target in
+            answering.compactMap { target in
                 target.addresses.first { $0.verdict.path?.gateway == gateway }.map {
                     HTTPCheck.Request(
                         url: HTTPURL(scheme: .http, target: target.target), address: $0.address, lastStage: .connect,

@@ -199,16 +199,18 @@ final class TargetChecks {
 }
 
 extension TargetCheck.Outcome {
+    fileprivate var isAnswered: Bool { self.failure?.reason.isAnswer ?? true }
+}
+
+extension UnreachableReason {
     // The target itself refused or answered wrongly: a change of path cannot explain that.
-    fileprivate var isAnswered: Bool {
-        switch self.failure?.reason {
-        case nil, .refused, .tlsFailed, .httpError: true
-        case .some: false
-        }
-    }
+    fileprivate var isAnswer: Bool { [.refused, .tlsFailed, .httpError].contains(self) }
 }
 
 extension TargetCheckReport {
+    /// True if the last check had an answer, even one that is an error.
+    var isAnswered: Bool { self.isReached.map { $0 || self.lastFailure?.reason.isAnswer ?? false } ?? false }
+
     fileprivate mutating func record(_ outcome: TargetCheck.Outcome, since start: WallTime?, at now: WallTime) {
         let since = self.isReached == false ? self.lastFailure?.since : start
         self.certificateExpiry = outcome.certificateExpiry ?? self.certificateExpiry
