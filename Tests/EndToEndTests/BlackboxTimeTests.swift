@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 import TidegateCore
 import TidegateTestKit
@@ -85,17 +84,10 @@ private final class SlowPlace {
     init(delay: Double) throws {
         self.delay = delay
         self.namespace = try NetworkNamespace("s")
-        try FileManager.default.createDirectory(at: self.files, withIntermediateDirectories: true)
-        try "nameserver 127.0.0.1\n".write(
-            to: self.files.appending(path: "resolv.conf"), atomically: true, encoding: .utf8)
+        try self.namespace.put("nameserver 127.0.0.1\n", "resolv.conf")
         // The kernel sends a SYN that was lost again after a second (RFC 6298).
         try self.namespace.run(["nft", Self.rules])
     }
-
-    deinit { try? FileManager.default.removeItem(at: self.files) }
-
-    // ip-netns(8) mounts its files over those of /etc.
-    private var files: URL { URL(fileURLWithPath: "/etc/netns/\(self.namespace.name)") }
 
     private static let rules = """
         table inet late {

@@ -50,6 +50,7 @@ struct FleetTests {
 
 private final class Fleet {
     private static let server = "10.50.0.1"
+    private static let resolver = "10.50.0.53"
     private static let port = 9843
 
     let hosts: [NetworkNamespace]
@@ -59,6 +60,7 @@ private final class Fleet {
     private let fixtures: [EndToEndFixture]
     private let prometheus: Prometheus
     private let manager: Program
+    private let names: RunningCommand
     private var web: Program?
 
     init() async throws {
@@ -67,7 +69,11 @@ private final class Fleet {
         let hosts = try (1...5).map { try NetworkNamespace("h\($0)") }
         (self.core, self.station, self.providers, self.hosts) = (core, station, providers, hosts)
         try station.batch("link add name hub type bridge\naddr add 10.99.0.1/24 dev hub\nlink set hub up")
-        try core.batch("addr add \(Self.server)/32 dev lo")
+        try core.batch("addr add \(Self.server)/32 dev lo\naddr add \(Self.resolver)/32 dev lo")
+        self.names = try core.start([
+            "dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--user=root",
+            "--pid-file=", "--bind-interfaces", "--listen-address=\(Self.resolver)", "--address=/#/\(Self.server)",
+        ])
         for (index, provider) in providers.enumerated() {
             try provider.ip(
                 "link add core index 90 type veth peer name p\(index) index \(91 + index) netns \(core.name)")
@@ -81,6 +87,7 @@ private final class Fleet {
         for (index, host) in hosts.enumerated() {
             let (number, side) = (index + 1, index < 3 ? 1 : 2)
             let provider = providers[side - 1]
+            try host.put("nameserver \(Self.resolver)\n", "resolv.conf")
             try host.ip(
                 "link add uplink index 77 type veth peer name h\(number) index \(50 + number) netns \(provider.name)")
             try provider.batch("addr add 10.\(side).\(number).1/24 dev h\(number)\nlink set h\(number) up")

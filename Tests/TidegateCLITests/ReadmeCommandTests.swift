@@ -51,7 +51,7 @@ struct ReadmeCommandTests {
             // Its files are read as long as the servers run.
             self.authority = authority
             let identity = try await authority.sign(["example.com"])
-            try office.put(
+            try office.host.put(
                 try String(contentsOfFile: authority.certificate, encoding: .utf8), "ssl/certs/ca-certificates.crt")
             self.servers = [
                 try office.router.start([

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Foundation
 internal import Glibc
 internal import Synchronization
 
@@ -27,7 +28,20 @@ package final class NetworkNamespace: Sendable {
         try self.ip("link set lo up")
     }
 
-    deinit { _ = NamespaceCommand.run(["ip", "netns", "delete", self.name]) }
+    deinit {
+        _ = NamespaceCommand.run(["ip", "netns", "delete", self.name])
+        try? FileManager.default.removeItem(at: self.files)
+    }
+
+    private var files: URL { URL(fileURLWithPath: "/etc/netns/\(self.name)") }
+
+    /// Writes a file that commands inside see below /etc (ip-netns(8)), such as `resolv.conf`.
+    package func put(_ text: String, _ path: String) throws {
+        let file = self.files.appending(path: path)
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try text.write(to: file, atomically: true, encoding: .utf8)
+    }
 
     /// Runs `ip` inside, with arguments separated by blanks.
     package func ip(_ arguments: String) throws {

@@ -77,9 +77,9 @@ struct ExplainProgramTests {
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["api.test"], .past)
         // The system's own authorities, as ip-netns(8) puts them in place: this one is among them.
-        try office.put(
+        try office.host.put(
             try String(contentsOfFile: authority.certificate, encoding: .utf8), "ssl/certs/ca-certificates.crt")
-        try office.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
+        try office.host.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
         let server = try office.router.start([
             "openssl", "s_server", "-accept", "198.51.100.2:443", "-quiet", "-cert", identity.certificate, "-key",
             identity.key,
@@ -101,7 +101,7 @@ struct ExplainProgramTests {
         let office = try Office()
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["api.test"])
-        try office.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
+        try office.host.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
         let server = try office.router.start([
             "openssl", "s_server", "-accept", "198.51.100.2:443", "-quiet", "-www", "-cert", identity.certificate,
             "-key", identity.key,

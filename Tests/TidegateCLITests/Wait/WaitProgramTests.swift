@@ -28,7 +28,7 @@ struct WaitProgramTests {
         let office = try Office()
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["api.test"])
-        try office.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
+        try office.host.put("198.51.100.2 api.test\n127.0.0.1 localhost\n", "hosts")
         let url = "https://api.test/health"
         let program = try office.start([
             BuiltProduct.path(of: "tidegate"), "run", "--for", url, "--cacert", authority.certificate, "--", "echo",
