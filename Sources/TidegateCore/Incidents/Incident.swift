@@ -29,7 +29,7 @@ package struct Incident: Sendable, Hashable {
         case recovered
         /// Another party is responsible from then on; another incident continues this one.
         case partyChanged
-        /// Tidegate ended, or was killed.
+        /// Tidegate ended, was killed, or did not run.
         case stopped
         /// The machine was suspended.
         case suspended

@@ -184,9 +184,9 @@ struct IncidentMachine {
         let elapsed = now.monotonic - self.last.monotonic
         let slept = now.suspended - self.last.suspended
         let step = now.wall.since(self.last.wall) - elapsed
-        if slept > Self.stepLimit {
-            // Nothing was seen since the last beat, and the machine woke just now.
-            self.suspend(until: now)
+        if slept > Self.stepLimit || elapsed > Self.beatTime {
+            // Nothing was seen since the last input: the machine slept, or this process did not run (SIGSTOP, freezer).
+            self.resume(at: now, from: slept > Self.stepLimit ? .suspended : .stopped)
         } else {
             if step < .zero - Self.stepLimit || step > Self.stepLimit { self.move(by: step) }
             self.elapse(elapsed, to: now)
@@ -233,11 +233,13 @@ struct IncidentMachine {
         self.beat()
     }
 
-    private mutating func suspend(until now: Moment) {
+    private mutating func resume(at now: Moment, from reason: Incident.EndReason) {
         self.beat()
-        let sleep = Coverage.Span(self.makeID(now.wall), .suspended, from: self.span.end, to: now.wall)
-        self.effects.append(.store(.cover(sleep)))
-        for (_, incident) in self.open { self.interrupt(incident, at: self.span.end, .suspended) }
+        if reason == .suspended {
+            let sleep = Coverage.Span(self.makeID(now.wall), .suspended, from: self.span.end, to: now.wall)
+            self.effects.append(.store(.cover(sleep)))
+        }
+        for (_, incident) in self.open { self.interrupt(incident, at: self.span.end, reason) }
         (self.open, self.last) = ([:], now)
         self.span = Coverage.Span(self.makeID(now.wall), .watched, from: now.wall, to: now.wall)
         self.lastEnd = nil

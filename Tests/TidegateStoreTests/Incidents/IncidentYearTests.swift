@@ -4,7 +4,7 @@ import TidegateCore
 
 @testable import TidegateStore
 
-/// A year of faults, suspensions, set clocks and killed processes: the sums are those of a model that paints seconds.
+/// A year of faults, suspensions, set clocks, and processes that are killed or frozen: the sums are those of a model that paints seconds.
 @Suite struct IncidentYearTests {
     @Test("After 1,000 kills and 10,000 outages the sums are the model's, and all of the time is accounted for")
     func year() throws {
@@ -40,6 +40,8 @@ private struct World {
     private var machine: IncidentMachine
     private var now: IncidentMachine.Moment
     private var beat: WallTime
+    // Written together: a transaction for each beat of a year would take a minute.
+    private var unwritten: [IncidentChange] = []
     private(set) var counted = Duration.zero
     private var host: FaultParty?
     private var isShopDown = false
@@ -60,7 +62,7 @@ private struct World {
 
     /// Events at random times of a year.
     mutating func run(kills: Int, outages: Int) throws {
-        var left = (kills: kills, outages: outages, suspends: 1000, steps: 100)
+        var left = (kills: kills, outages: outages, suspends: 1000, freezes: 200, steps: 100)
         while left.kills + left.outages > 0 {
             try self.pass(self.random.next(upTo: 10) < 2 ? self.random.next(upTo: 60) : self.random.next(upTo: 3200))
             switch self.random.next(upTo: 120) {
@@ -73,6 +75,9 @@ private struct World {
             case 16 where left.steps > 0:
                 left.steps -= 1
                 try self.setClock()
+            case 17..<20 where left.freezes > 0:
+                left.freezes -= 1
+                try self.freeze()
             case 17..<70:
                 left.outages = max(0, left.outages - (self.host == nil ? 1 : 0))
                 try self.changeHost()
@@ -88,10 +93,15 @@ private struct World {
 
     // The last beat before an event is at any time of the beat's period.
     private mutating func pass(_ seconds: Int64) throws {
-        let rest = min(seconds, self.random.next(upTo: self.machine.open.isEmpty ? 60 : 10))
-        self.move(seconds - rest)
-        try self.feed(.beat)
-        self.move(rest)
+        var left = seconds
+        let rest = min(left, self.random.next(upTo: self.machine.open.isEmpty ? 60 : 10))
+        while left > rest {
+            let step = min(left - rest, 60)
+            self.move(step)
+            try self.feed(.beat)
+            left -= step
+        }
+        self.move(left)
     }
 
     private mutating func move(_ seconds: Int64) {
@@ -104,9 +114,16 @@ private struct World {
             if case .store(let change) = effect { change } else { nil }
         }
         self.model.input(at: self.now)
-        guard !changes.isEmpty else { return }
-        try self.database.write { database in for change in changes { try change.apply(to: database) } }
-        for case .cover(let span) in changes where span.state == .watched { self.beat = span.end }
+        for case .cover(let span) in changes where span.state == .watched {
+            self.beat = span.end
+            if case .cover(let last)? = self.unwritten.last, last.id == span.id { self.unwritten.removeLast() }
+        }
+        self.unwritten += changes
+    }
+
+    private mutating func write() throws {
+        try self.database.write { [unwritten] database in for change in unwritten { try change.apply(to: database) } }
+        self.unwritten = []
     }
 
     /// The way out fails or works again, and with it the target "api".
@@ -144,6 +161,7 @@ private struct World {
         self.count()
         self.model.end(beat: self.beat)
         self.move(self.random.next(upTo: 3000) + 1)
+        try self.write()
         let left = IncidentRow.left(by: self.database)
         self.machine = IncidentMachine(at: self.now, left: left.incidents, lastBeat: left.lastBeat) {
             [numbers] _ in numbers.next()
@@ -165,6 +183,14 @@ private struct World {
         try self.report()
     }
 
+    /// The process does not run for a while.
+    private mutating func freeze() throws {
+        self.move(self.random.next(upTo: 5000) + 61)
+        self.model.resume(at: self.now)
+        try self.feed(.beat)
+        try self.report()
+    }
+
     private mutating func setClock() throws {
         let seconds = self.random.next(upTo: 7200) - 3600
         guard abs(seconds) > 1 else { return }
@@ -179,6 +205,7 @@ private struct World {
     mutating func answer(_ name: String? = nil) throws -> IncidentAnswer {
         var question = IncidentQuestion()
         (question.name, question.limit) = (name, .max)
+        try self.write()
         return try self.database.read { [wall] database in
             try IncidentRow.answer(question, at: wall, in: database)
         }
@@ -234,8 +261,12 @@ private struct Model {
     }
 
     mutating func suspend(to wake: IncidentMachine.Moment) {
-        self.watch(until: self.last.wall)
         self.suspended.append(self.last.wall..<wake.wall.microseconds)
+        self.resume(at: wake)
+    }
+
+    mutating func resume(at wake: IncidentMachine.Moment) {
+        self.watch(until: self.last.wall)
         let names = Array(self.open.keys)
         for name in names { self.close(name, at: self.last.wall) }
         self.begin(at: wake)
