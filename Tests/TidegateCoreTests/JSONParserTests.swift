@@ -15,6 +15,8 @@ import TidegateCore
         #expect(value["b"] == [:])
         #expect(value["c"] == nil)
         #expect(try JSONValue(parsing: [0xEF, 0xBB, 0xBF] + "9223372036854775807".utf8) == .integer(.max))
+        #expect(try JSONValue(parsing: "-9223372036854775808".utf8) == .integer(.min))
+        #expect(try JSONValue(parsing: "-99999999999999999".utf8) == .integer(-99_999_999_999_999_999))
         #expect(try JSONValue(parsing: "9223372036854775808".utf8) == .number(9_223_372_036_854_775_808))
     }
 

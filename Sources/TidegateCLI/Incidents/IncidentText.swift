@@ -19,10 +19,11 @@ enum IncidentText {
     }
 
     private static func totals(_ answer: IncidentAnswer, _ style: TextStyle) -> [String] {
-        guard !answer.totals.isEmpty else { return [] }
+        let totals = answer.totals
+        guard !totals.isEmpty else { return [] }
         var table = Table(head: ["party", "outages", "down", "proven", "longest"])
         for party in FaultParty.allCases {
-            guard let total = answer.totals[party] else { continue }
+            guard let total = totals[party] else { continue }
             table.add(
                 .init("\(party)"), .init("\(total.count)"), .init(total.down.shortText),
                 .init(total.proven.shortText), .init(total.longest.shortText))

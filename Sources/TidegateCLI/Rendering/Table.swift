@@ -138,7 +138,8 @@ enum LineWrapper {
 
     /// The text with control characters replaced: a server or a certificate must not control the terminal.
     static func printable(_ text: String) -> String {
-        String(
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
+        return String(
             text.map { character in
                 let isPrintable = character.unicodeScalars.allSatisfy { scalar in
                     switch scalar.properties.generalCategory {

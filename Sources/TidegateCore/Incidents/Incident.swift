@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// A recorded outage.
 package struct Incident: Sendable, Hashable {
     /// The kind of an outage.
@@ -224,9 +226,8 @@ extension Incident {
     private static func hidingAddresses(_ text: String, _ source: String?) -> String {
         // Nearly every text takes this path, and a regular expression is slow.
         let colons = text.utf8.reduce(0) { $1 == UInt8(ascii: ":") ? $0 + 1 : $0 }
-        guard colons > 2 || text.utf8.contains(UInt8(ascii: "/")) || source.map({ text.contains($0) }) ?? false else {
-            return text
-        }
+        let hasSource = source.map { unsafe strstr(text, $0) != nil } ?? false
+        guard colons > 2 || text.utf8.contains(UInt8(ascii: "/")) || hasSource else { return text }
         return text.replacing(/[0-9A-Fa-f][0-9A-Fa-f:.]+(?:\/[0-9]+)?/) { match in
             let address = match.output.prefix { $0 != "/" }
             let isHidden =

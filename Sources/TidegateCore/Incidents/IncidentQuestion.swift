@@ -151,7 +151,8 @@ package struct IncidentAnswer: Sendable {
 extension IncidentAnswer {
     /// The object of `incidents --json` and of `GET /api/v1/incidents`, for the time from `start` to `end`.
     package func json(from start: WallTime, to end: WallTime) -> JSONValue {
-        [
+        let totals = self.totals
+        return [
             "schema": 1, "from": .string(start.description), "to": .string(end.description),
             "recordedSince": .optional(self.firstWatched?.description),
             "incidents": .array(
@@ -159,7 +160,7 @@ extension IncidentAnswer {
                     let json = incident.json(at: end)
                     return self.question.wantsEvidence ? json.adding(.init("evidence", incident.evidence)) : json
                 }),
-            "totals": .array(FaultParty.allCases.compactMap { party in self.totals[party]?.json(of: party) }),
+            "totals": .array(FaultParty.allCases.compactMap { party in totals[party]?.json(of: party) }),
             "coverage": self.coverage(from: start, to: end).json,
             "plans": .array(self.plans.map(\.json)), "next": .optional(self.next),
         ]

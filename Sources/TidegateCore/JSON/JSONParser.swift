@@ -172,6 +172,12 @@ struct JSONParser {
         if let byte = self.next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) {
             throw self.error(.invalidNumber)
         }
+        // Eighteen digits cannot overflow, and nearly every number has fewer.
+        if isWhole, self.offset - start <= 18 {
+            let digits = self.bytes[start..<self.offset].drop { $0 == UInt8(ascii: "-") }
+            let number = digits.reduce(Int64(0)) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+            return .integer(digits.startIndex > start ? -number : number)
+        }
         let text = String(decoding: self.bytes[start..<self.offset], as: UTF8.self)
         if isWhole, let integer = Int64(text) { return .integer(integer) }
         guard let number = Double(text), number.isFinite else {
@@ -186,6 +192,7 @@ struct JSONParser {
         self.offset += 1
         let start = self.offset
         var text: [UInt8] = []
+        var isASCII = true
         // The start of the bytes that are not in `text` yet.
         var rest = start
         while let byte = self.next {
@@ -193,7 +200,8 @@ struct JSONParser {
             case UInt8(ascii: "\""):
                 let last = self.bytes[rest..<self.offset]
                 self.offset += 1
-                // A string without an escape is made directly from the bytes.
+                // A string without an escape is made directly from the bytes; ASCII needs no validation.
+                if rest == start, isASCII { return String(decoding: last, as: UTF8.self) }
                 if rest > start { text += last }
                 guard
                     let string = rest > start
@@ -207,7 +215,9 @@ struct JSONParser {
                 text += String(try self.escape()).utf8
                 rest = self.offset
             case 0..<0x20: throw self.error(.invalidString)
-            default: self.offset += 1
+            default:
+                isASCII = isASCII && byte < 0x80
+                self.offset += 1
             }
         }
         throw self.error(.endOfText)

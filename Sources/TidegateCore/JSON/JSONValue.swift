@@ -146,6 +146,11 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
 
     private static func quote(_ value: String, to text: inout String) {
         text += "\""
+        defer { text += "\"" }
+        // Nearly every string stands for itself.
+        if value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            return text += value
+        }
         for scalar in value.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
@@ -159,7 +164,6 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
             default: text.unicodeScalars.append(scalar)
             }
         }
-        text += "\""
     }
 }
 

@@ -96,8 +96,9 @@ package struct IncidentReport {
     }
 
     private var totals: HTML {
+        let totals = self.answer.totals
         let rows = FaultParty.allCases.compactMap { party -> HTML? in
-            guard let total = self.answer.totals[party] else { return nil }
+            guard let total = totals[party] else { return nil }
             return Self.row([
                 HTML.party(party), "\(total.count)", "\(total.down.shortText)", "\(total.proven.shortText)",
                 "\((total.down - total.proven).shortText)", "\(total.longest.shortText)",
