@@ -5,11 +5,12 @@ final class ResponseCoalescer<Key: Hashable & Sendable>: Sendable {
     private let waiting = Mutex<[Key: [CheckedContinuation<[UInt8], Never>]]>([:])
 
     /// The body from `make`, called here or by a request that began slightly earlier.
-    func body(_ key: Key, make: () -> [UInt8]) async -> [UInt8] {
-        guard !self.begin(key) else { return self.finish(key, make()) }
+    func body(_ key: Key, make: () async -> [UInt8]) async -> [UInt8] {
+        guard !self.begin(key) else { return self.finish(key, await make()) }
         let shared: [UInt8]? = await self.wait(for: key)
         // If the other request has finished in between, a new body is made.
-        return shared ?? self.finish(key, make())
+        guard let shared else { return self.finish(key, await make()) }
+        return shared
     }
 
     /// True if the caller must make the body and then call ``finish(_:_:)``; other requests wait until then.

@@ -34,12 +34,12 @@ struct StatusRoutes: Sendable {
         let view = self.dependencies.view
         // A HEAD request does not show the page to a user.
         if request.method == .get { view.pageViewed() }
-        let nextRuns = await self.dependencies.nextRuns()
-        let scheduledProbes = await self.dependencies.scheduledProbes()
-        let connections = await view.connectionObservation?.report()
         let choice = PageChoice(target: request.head.path ?? "")
-        let incidents = await IncidentRoutes(dependencies: self.dependencies).recent()
         let html = await self.pages.body(choice) {
+            let nextRuns = await self.dependencies.nextRuns()
+            let scheduledProbes = await self.dependencies.scheduledProbes()
+            let connections = await view.connectionObservation?.report()
+            let incidents = await IncidentRoutes(dependencies: self.dependencies).recent()
             let page = PageView(
                 status: view.status, diagnosis: view.diagnosis,
                 tasks: view.taskSample(atMost: StatusRoutes.sampleLimit),
