@@ -15,7 +15,8 @@ package final class NetworkNamespaceTun: Sendable {
         fileprivate var flag: UInt8 { self == .packets ? 0x01 : 0x02 }
     }
 
-    private let descriptor: Int32
+    /// Readable when the kernel has sent a packet or frame.
+    let descriptor: Int32
 
     /// Attaches to the device `name` inside `namespace`, creating it if it does not exist.
     ///
@@ -39,8 +40,26 @@ package final class NetworkNamespaceTun: Sendable {
         }
     }
 
+    /// Takes the oldest packet or frame that the kernel has sent through the device.
+    func take(into buffer: inout [UInt8]) -> Taken {
+        let size = read(self.descriptor, &buffer, buffer.count)
+        if size > 0 { return .bytes(Array(buffer[..<size])) }
+        return size < 0 && errno != EAGAIN && errno != EINTR ? .gone : .nothing
+    }
+
+    /// The results of ``take(into:)``.
+    enum Taken {
+        case bytes([UInt8])
+        case nothing
+        /// The device was deleted.
+        case gone
+    }
+
+    /// Makes the kernel receive a packet or frame through the device; false if it refuses, as while the device is down.
+    func put(_ bytes: [UInt8]) -> Bool { write(self.descriptor, bytes, bytes.count) == bytes.count }
+
     private static func open(_ name: String, _ kind: Kind) -> Int32 {
-        let descriptor = Glibc.open("/dev/net/tun", O_RDWR | O_CLOEXEC)
+        let descriptor = Glibc.open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return -1 }
         // struct ifreq: the name in 16 bytes, then the kind with IFF_NO_PI; TUNSETIFF of <linux/if_tun.h>.
         var request = [UInt8](repeating: 0, count: 40)

@@ -15,7 +15,7 @@ package final class ScriptedNameServer: Sendable {
     /// The port, by UDP and, with a stream, over TCP.
     package let port: UInt16
     private let thread: LoopThread<NameServerHandler>
-    private let count: NameServerCount
+    private let state: NameServerState
 
     /// Starts listening on a free port; an impostor answers from another port.
     package convenience init(
@@ -42,31 +42,38 @@ package final class ScriptedNameServer: Sendable {
         let datagram = descriptor.load(ordering: .acquiring)
         guard datagram >= 0 else { throw CommandFailure(description: "port 53 of \(address) cannot be opened") }
         try self.init(
-            .init(receiving: datagram, answering: datagram, listener: nil, delay: delay), at: 53, stream: nil, datagrams
-        )
+            .init(receiving: datagram, answering: datagram, listener: nil), at: 53, stream: nil, datagrams)
+        self.delay = delay
     }
 
     private init(
         _ sockets: NameServerHandler.Sockets, at port: UInt16, stream: Stream?, _ datagrams: @escaping Datagrams
     ) throws {
-        let count = NameServerCount()
+        let state = NameServerState()
         self.port = port
-        self.count = count
-        self.thread = try LoopThread(name: "tg-test-dns") { NameServerHandler($0, sockets, datagrams, stream, count) }
+        self.state = state
+        self.thread = try LoopThread(name: "tg-test-dns") { NameServerHandler($0, sockets, datagrams, stream, state) }
     }
 
     deinit { self.thread.stop() }
 
     /// The number of questions by UDP.
-    package var datagramCount: Int { self.count.datagrams.load(ordering: .acquiring) }
+    package var datagramCount: Int { self.state.datagrams.load(ordering: .acquiring) }
 
     /// The number of questions over TCP.
-    package var streamCount: Int { self.count.streams.load(ordering: .acquiring) }
+    package var streamCount: Int { self.state.streams.load(ordering: .acquiring) }
+
+    /// How much later answers by UDP are sent, from the next question on.
+    package var delay: Duration {
+        get { self.state.delay.withLock { $0 } }
+        set { self.state.delay.withLock { $0 = newValue } }
+    }
 }
 
-private final class NameServerCount: Sendable {
+private final class NameServerState: Sendable {
     let datagrams = Atomic<Int>(0)
     let streams = Atomic<Int>(0)
+    let delay = Mutex(Duration.zero)
 }
 
 private struct NameServerSocket {
@@ -118,7 +125,6 @@ private final class NameServerHandler: LoopHandler {
         let receiving: Int32
         let answering: Int32
         let listener: Int32?
-        var delay = Duration.zero
     }
 
     private struct Reply {
@@ -131,20 +137,20 @@ private final class NameServerHandler: LoopHandler {
     private let sockets: Sockets
     private let datagrams: ScriptedNameServer.Datagrams
     private let stream: ScriptedNameServer.Stream?
-    private let count: NameServerCount
+    private let state: NameServerState
     // By the tokens of their timers.
     private var replies: [UInt64: Reply] = [:]
     private var nextToken: UInt64 = 0
 
     init(
         _ loop: Loop, _ sockets: Sockets, _ datagrams: @escaping ScriptedNameServer.Datagrams,
-        _ stream: ScriptedNameServer.Stream?, _ count: NameServerCount
+        _ stream: ScriptedNameServer.Stream?, _ state: NameServerState
     ) {
         self.loop = loop
         self.sockets = sockets
         self.datagrams = datagrams
         self.stream = stream
-        self.count = count
+        self.state = state
         for descriptor in [sockets.receiving, sockets.listener].compactMap({ $0 }) {
             try? loop.watch(descriptor, for: .read)
         }
@@ -173,16 +179,17 @@ private final class NameServerHandler: LoopHandler {
         }
         // A hop walk sends a few bytes that are no question; a name server drops what has no header.
         guard length >= 12 else { return }
-        self.count.datagrams.add(1, ordering: .acquiringAndReleasing)
+        self.state.datagrams.add(1, ordering: .acquiringAndReleasing)
+        let delay = self.state.delay.withLock { $0 }
         for answer in self.datagrams(Array(question[..<length])) {
             let reply = Reply(bytes: answer, peer: peer, size: size)
-            guard self.sockets.delay > .zero else {
+            guard delay > .zero else {
                 self.deliver(reply)
                 continue
             }
             self.nextToken += 1
             self.replies[self.nextToken] = reply
-            _ = self.loop.schedule(after: self.sockets.delay, token: self.nextToken)
+            _ = self.loop.schedule(after: delay, token: self.nextToken)
         }
     }
 
@@ -208,7 +215,7 @@ private final class NameServerHandler: LoopHandler {
         var question = [UInt8](repeating: 0, count: 4096)
         let length = recv(connection, &question, question.count, 0)
         guard length > 2 else { return }
-        self.count.streams.add(1, ordering: .acquiringAndReleasing)
+        self.state.streams.add(1, ordering: .acquiringAndReleasing)
         let answer = stream(Array(question[2..<length]))
         // In two pieces, as a network may deliver it.
         let half = answer.count / 2
