@@ -4,8 +4,8 @@ public import TidegateCore
 public struct ReachabilityConfiguration: Sendable, Hashable {
     /// The addresses whose route lookups represent "the internet", by family.
     ///
-    /// No packet is ever sent to them. Four or more global unicast addresses of each family work best; those of IPv4
-    /// should be in both halves of the address space.
+    /// Verdicts need no packet to them; only diagnoses send some. Four or more global unicast addresses of each family
+    /// work best; those of IPv4 should be in both halves of the address space.
     public var sentinels = ReachabilityConfiguration.defaultSentinels
     /// The targets to evaluate, in the order of the status.
     public var targets: [Target]

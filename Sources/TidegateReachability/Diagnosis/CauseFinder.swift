@@ -182,7 +182,7 @@ struct CauseFinder {
         }
         witnesses += self.resolverWitnesses(path)
         witnesses += path.web.compactMap { address, answer in
-            // A reset is the server's own answer; a router that refuses sends an ICMP error.
+            // A reset is an answer of the server, or of a firewall that speaks for it; other routers send ICMP errors.
             let isReached =
                 answer.hasReached(.connect)
                 || WebRungs.connectFailure(answer) == .refused && answer.refusal == nil

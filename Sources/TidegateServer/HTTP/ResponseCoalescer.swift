@@ -9,7 +9,7 @@ final class ResponseCoalescer<Key: Hashable & Sendable>: Sendable {
         guard !self.begin(key) else { return self.finish(key, await make()) }
         let shared: [UInt8]? = await self.wait(for: key)
         // If the other request has finished in between, a new body is made.
-        guard let shared else { return self.finish(key, await make()) }
+        guard let shared else { return await self.body(key, make: make) }
         return shared
     }
 
