@@ -12,6 +12,7 @@ extension Cause {
         case .resolver(let cause): cause.advice(for: target)
         case .onTheWay(let cause): cause.advice(for: target)
         case .server(let cause): cause.advice(for: target)
+        case .slow(let cause): cause.advice
         case .unknown(let cause): cause.advice(for: target)
         }
     }
@@ -233,6 +234,27 @@ extension CertificateError {
         case .revoked: "Give \(target) a new certificate."
         case .noStatus: "Enable OCSP stapling on \(target), or do not require it here."
         case .other: "Look at the certificate: openssl s_client -connect \(target.host):\(target.port ?? 443)."
+        }
+    }
+}
+
+extension SlowCause {
+    /// What to do, in one sentence.
+    var advice: String {
+        switch self {
+        case .lossNear:
+            "Try another cable or port, or move closer to the access point; if it persists, it is the router."
+        case .lossInOrBehind(_, let router): "Measure for longer (--for 30s) to tell \(router) from what is behind it."
+        case .lossBehind(_, router: _, isEverywhere: true): "Report the figures of this measurement to the provider."
+        case .lossBehind: "Measure another destination as well: if it loses as much, report it to the provider."
+        case .lossOnTheWay, .delayOnTheWay: "Try another server or another hour; nothing on this side can repair it."
+        case .echoLoss: "Measure for longer (--for 30s), and compare with another destination."
+        case .delayNear: "Try a cable instead of Wi-Fi, and check the load of the router."
+        case .delayBehind(_, to: _, ownTraffic: nil):
+            "Check what else uses the line; if it persists, ask the provider. A satellite takes as long."
+        case .delayBehind: "Stop this host's own transfers and measure again; if it persists, ask the provider."
+        case .slowResolver: "Configure another resolver in /etc/resolv.conf, or check the load of this one."
+        case .slowServer: "Check the server's log at this time."
         }
     }
 }

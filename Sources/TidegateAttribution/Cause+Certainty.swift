@@ -17,7 +17,7 @@ extension Cause {
         case .onTheWay(.ends), .onTheWay(.largePackets): .probable
         case .server(.gone(nil)), .server(.portSilent), .server(.handshakeSilent), .server(.responseSilent): .probable
         case .server: .proven
-        case .unknown: .probable
+        case .slow, .unknown: .probable
         }
     }
 }

@@ -40,7 +40,7 @@ package enum DecisionTable {
         case .provider(.noRoute):
             witnesses.isEmpty || witnesses.contains(where: \.isBeyondGateway) ? rung : .internet
         case .resolver: .dns
-        case .router(.prohibits), .thisHost, .onTheWay, .server, .unknown: rung
+        case .router(.prohibits), .thisHost, .onTheWay, .server, .slow, .unknown: rung
         }
     }
 

@@ -65,6 +65,29 @@ package enum Thresholds {
         max(.milliseconds(1), self.certainty + .milliseconds(20) - (now - start))
     }
 
+    // MARK: Slowness
+
+    /// A target that takes less to the first byte is not slow.
+    package static let slowTarget = Duration.milliseconds(300)
+    /// With timers as late as that a measurement is worthless.
+    package static let lateTimer = Duration.milliseconds(20)
+    /// The share of lost echoes that a path may have.
+    package static let loss = 0.01
+    /// The kernel sends a SYN again after a second (RFC 6298).
+    package static let repeatedPacket = Duration.milliseconds(900)
+    /// How much longer than an echo a resolver may take for a name that it knows.
+    package static let lateResolver = Duration.milliseconds(200)
+    /// How much longer than the path a server may take: a page that is computed needs some time.
+    package static let lateServer = Duration.seconds(1)
+    /// A router on a cable answers in a fraction of that.
+    package static let lateRouter = Duration.milliseconds(10)
+    /// More than a line takes that is not full, unless it leads over a satellite.
+    package static let longLine = Duration.milliseconds(150)
+    /// A shorter wait in queues is normal.
+    package static let queue = Duration.milliseconds(30)
+    /// What may fill a slow line, in bits per second.
+    package static let ownTraffic = 1_000_000.0
+
     // MARK: Limits of findings
 
     /// A slower first byte is a finding: users start to wonder at about this time.

@@ -8,6 +8,8 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
     case resolver(ResolverCause)
     case onTheWay(PathCause)
     case server(ServerCause)
+    /// The target works, and is slow.
+    case slow(SlowCause)
     /// The responsible party is unknown.
     case unknown(UnknownCause)
 
@@ -20,6 +22,7 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
         case .resolver: .resolver
         case .onTheWay: .path
         case .server: .theirs
+        case .slow(let cause): cause.party
         case .unknown: .unknown
         }
     }
@@ -38,6 +41,7 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
         case .resolver(let cause): cause.texts
         case .onTheWay(let cause): cause.texts
         case .server(let cause): cause.texts()
+        case .slow(let cause): cause.texts
         case .unknown(let cause): cause.texts
         }
     }
@@ -62,6 +66,7 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
             case .onTheWay(.ends(let router?)): "the way ends after \(router)"
             case .server(.refused): "\(server) refuses connections\(target?.port.map { " on port \($0)" } ?? "")"
             case .server(let cause): Sentence.led(by: server, cause.texts(of: server).clause)
+            case .slow(let cause): cause.texts.clause
             case .thisHost, .router, .provider, .resolver, .onTheWay, .unknown:
                 Sentence.led(by: self.party.description, self.description)
             }

@@ -73,6 +73,8 @@ public struct Explanation: Sendable, Hashable {
     public var party: FaultParty?
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String = ""
+    /// How good the way to a target is that was reached; nil if it was not measured.
+    package var quality: Quality?
 
     /// The target of a diagnosis of every way out.
     package static let internet = "the internet"
@@ -88,6 +90,7 @@ public struct Explanation: Sendable, Hashable {
                 ladder.firstFailure != nil && ladder.cause != .unknown(.oneCheck)
                     && (isInternet || self.addresses.contains { $0.family == ladder.family })
             }
+            if let slow = self.quality?.cause { return Sentence.fitting("slow: \(Cause.slow(slow))") }
             let text = failing.map { "\($0.family.name) does not" + (isInternet ? " work" : "") } ?? self.findings.first
             return Sentence.fitting(works + (text.map { ", but \($0)" } ?? ""))
         case .broken, .notChecked:

@@ -199,7 +199,7 @@ extension Cause {
         case .provider: .limited
         case .resolver(.silent): .resolverTimeout
         case .resolver: .resolverFailed
-        case .thisHost, .onTheWay, .server, .unknown: nil
+        case .thisHost, .onTheWay, .server, .slow, .unknown: nil
         }
     }
 }

@@ -1,0 +1,149 @@
+package import TidegateCore
+
+/// The decision table for targets that work, and are slow or lossy.
+///
+/// It goes from near to far: behind a bad network a server cannot be judged. A router's loss and delay count only as far as
+/// all hosts behind it have them, because routers answer echoes late, or not all of them.
+package struct QualityTable {
+    private typealias Host = QualityEvidence.Host
+
+    private let evidence: QualityEvidence
+    // Those that answer echoes; the others drop them.
+    private let hosts: [Host]
+    private let reference: Host?
+
+    private init(_ evidence: QualityEvidence) {
+        self.evidence = evidence
+        self.hosts = evidence.hosts.filter { !$0.roundTrips.isEmpty }
+        self.reference = evidence.reference.flatMap { $0.roundTrips.isEmpty ? nil : $0 }
+    }
+
+    /// Where the trouble begins, if there is trouble.
+    package static func quality(of evidence: QualityEvidence) -> Quality {
+        let table = QualityTable(evidence)
+        var quality = Quality(evidence)
+        guard evidence.lateness <= Thresholds.lateTimer else {
+            quality.findings = ["this host is too busy to measure: its timers are \(evidence.lateness.shortText) late"]
+            return quality
+        }
+        if table.hosts.isEmpty { quality.findings.append("no host on the path answers echoes") }
+        guard let cause = table.loss ?? table.delay else {
+            if evidence.total >= Thresholds.lateServer {
+                quality.findings.append("it took \(evidence.total.shortText), and the reason is not known")
+            }
+            return quality
+        }
+        let order: [Segment] = [.router, .provider, .path, .server]
+        let place = order.firstIndex(of: cause.segment) ?? order.count - 1
+        (quality.cause, quality.advice, quality.hidden) = (cause, cause.advice, Array(order[(place + 1)...]))
+        return quality
+    }
+
+    private func host(_ segment: Segment) -> Host? { self.hosts.first { $0.segment == segment } }
+
+    private var target: Host? { self.host(.server) }
+
+    // MARK: Loss
+
+    private var loss: SlowCause? { self.lossNear ?? self.lossBehind ?? self.lossOnTheWay }
+
+    private var lossNear: SlowCause? {
+        guard let router = self.host(.router), let ratio = self.leastLoss(from: .router) else { return nil }
+        return .lossNear(ratio, router: router.address)
+    }
+
+    private var lossBehind: SlowCause? {
+        guard let router = self.host(.router), let ratio = self.leastLoss(from: .provider) else { return nil }
+        return Self.isCleaner(router, than: ratio)
+            ? .lossBehind(ratio, router: router.address, isEverywhere: self.reference != nil)
+            : .lossInOrBehind(ratio, router: router.address)
+    }
+
+    // A target may limit echoes; a connection that took a second longer has lost a packet itself.
+    private var lossOnTheWay: SlowCause? {
+        guard let target, Self.isLossy(target), let ratio = target.lossRatio else { return nil }
+        let others = [self.reference, self.host(.provider)].compactMap(\.self)
+        let connect = self.evidence.phases.connect ?? .zero
+        if others.contains(where: { Self.isCleaner($0, than: ratio) }),
+            connect - (target.median ?? .zero) >= Thresholds.repeatedPacket
+        {
+            return .lossOnTheWay(ratio, to: target.address)
+        }
+        return self.evidence.total >= Thresholds.slowTarget ? .echoLoss(ratio, to: target.address) : nil
+    }
+
+    // The least loss of the hosts from this one on; nil if one of them loses nothing, or is the last that answers.
+    private func leastLoss(from segment: Segment) -> Double? {
+        let later = (self.hosts + [self.reference].compactMap(\.self)).filter {
+            segment == .router || $0.segment != .router
+        }
+        guard later.count > 1, later.allSatisfy(Self.isLossy) else { return nil }
+        return later.compactMap(\.lossRatio).min()
+    }
+
+    // Two gaps in 46 echoes are no accident on a path that loses 0.3 % of them, with a probability of 99 %.
+    private static func isLossy(_ host: Host) -> Bool {
+        host.gaps >= 2 && (host.lossInterval?.lowerBound ?? 0) > Thresholds.loss
+    }
+
+    private static func isCleaner(_ host: Host, than ratio: Double) -> Bool {
+        host.lossInterval.map { $0.upperBound < ratio } ?? false
+    }
+
+    // MARK: Delay
+
+    /// The largest share of the time, if it is at least a half.
+    private var delay: SlowCause? {
+        let (phases, total) = (self.evidence.phases, self.evidence.total)
+        let way = self.target?.median ?? phases.connect ?? .zero
+        guard total >= Thresholds.slowTarget else { return nil }
+        let server = (phases.processing ?? .zero) - way
+        let trips = [phases.connect, phases.tls, phases.processing].count { $0 != nil }
+        let shares: [(time: Duration, cause: SlowCause?)] = [
+            (way * trips, self.slowWay(way)),
+            (phases.resolve ?? .zero, self.slowResolver),
+            (server, server >= Thresholds.lateServer ? .slowServer(server + way, way: way) : nil),
+        ]
+        return shares.max { $0.time < $1.time }.flatMap { $0.time >= total / 2 ? $0.cause : nil }
+    }
+
+    private var slowResolver: SlowCause? {
+        self.evidence.lookup.flatMap { lookup in
+            lookup.answer - lookup.roundTrip >= Thresholds.lateResolver
+                ? .slowResolver(lookup.resolver, lookup.answer) : nil
+        }
+    }
+
+    // The first host that has half of the delay, and none behind it less than that.
+    private func slowWay(_ way: Duration) -> SlowCause? {
+        if let router = self.host(.router), let delay = router.median, delay >= max(way / 2, Thresholds.lateRouter),
+            !self.isFaster(than: delay, behind: .router)
+        {
+            return .delayNear(delay, router: router.address)
+        }
+        if let host = self.host(.provider), let delay = host.median, delay >= max(way / 2, Thresholds.longLine) {
+            guard !self.isFaster(than: delay, behind: .provider) else { return nil }
+            let traffic = self.evidence.ownTraffic.flatMap { $0 >= Thresholds.ownTraffic ? $0 : nil }
+            return .delayBehind(delay, to: host.address, ownTraffic: traffic)
+        }
+        guard let target, let wait = Self.wait(target), wait >= Thresholds.queue, let reference,
+            let other = Self.wait(reference), other < Thresholds.queue / 2
+        else { return nil }
+        return .delayOnTheWay((target.percentile(95) ?? way) - (target.roundTrips.first ?? .zero), to: target.address)
+    }
+
+    // How long packets usually wait in queues.
+    private static func wait(_ host: Host) -> Duration? {
+        host.median.flatMap { median in host.roundTrips.first.map { median - $0 } }
+    }
+
+    // True if a host behind this delay answers sooner: the delay is the router's own.
+    private func isFaster(than delay: Duration, behind segment: Segment) -> Bool {
+        let later = (self.hosts + [self.reference].compactMap(\.self)).filter {
+            $0.segment != .router && $0.segment != segment
+        }
+        return (later.map(\.median) + [self.evidence.phases.connect]).compactMap(\.self).contains {
+            $0 < delay * 9 / 10
+        }
+    }
+}

@@ -1,0 +1,102 @@
+/// What makes a target slow that works.
+package enum SlowCause: Sendable, Hashable {
+    /// Packets are lost before or in the router.
+    case lossNear(Double, router: IPAddress)
+    /// Packets are lost in the router or beyond it.
+    case lossInOrBehind(Double, router: IPAddress)
+    /// Packets are lost beyond the router; `isEverywhere` if two destinations show it.
+    case lossBehind(Double, router: IPAddress, isEverywhere: Bool)
+    /// Packets are lost on the way to the target, and not to a host before it or to another destination.
+    case lossOnTheWay(Double, to: IPAddress)
+    /// Echoes are lost, and nothing shows where; the host may limit them.
+    case echoLoss(Double, to: IPAddress)
+    /// The router answers late.
+    case delayNear(Duration, router: IPAddress)
+    /// The line from the router to the next host takes long; `ownTraffic` is what this host moved, in bits per second, if
+    /// that may fill it.
+    case delayBehind(Duration, to: IPAddress, ownTraffic: Double?)
+    /// A queue stands on the way to the target, and none on the way to another destination.
+    case delayOnTheWay(Duration, to: IPAddress)
+    /// The resolver answers late.
+    case slowResolver(IPAddress, Duration)
+    /// The server answers late, by so much more than the way takes.
+    case slowServer(Duration, way: Duration)
+
+    /// Where the trouble begins.
+    package var segment: Segment {
+        switch self {
+        case .lossNear, .lossInOrBehind, .delayNear: .router
+        case .lossBehind, .delayBehind: .provider
+        case .lossOnTheWay, .echoLoss, .delayOnTheWay: .path
+        case .slowResolver: .resolver
+        case .slowServer: .server
+        }
+    }
+
+    /// The responsible party; unknown where two cannot be told apart.
+    var party: FaultParty {
+        switch self {
+        case .lossNear, .lossInOrBehind, .echoLoss, .delayNear, .delayBehind: .unknown
+        case .lossBehind(_, router: _, let isEverywhere): isEverywhere ? .upstream : .unknown
+        case .lossOnTheWay, .delayOnTheWay: .path
+        case .slowResolver: .resolver
+        case .slowServer: .theirs
+        }
+    }
+
+    var texts: CauseTexts {
+        switch self {
+        case .lossNear(let loss, let router):
+            ("lossNear", "\(Self.percent(loss)) of packets are lost before or in your router \(router)")
+        case .lossInOrBehind(let loss, let router):
+            ("lossInOrBehind", "\(Self.percent(loss)) of packets are lost in your router \(router) or beyond it")
+        case .lossBehind(let loss, let router, let isEverywhere):
+            (
+                "lossBehind",
+                "\(Self.percent(loss)) of packets are lost beyond your router \(router)"
+                    + (isEverywhere ? ", wherever they go" : "")
+            )
+        case .lossOnTheWay(let loss, let server):
+            ("lossOnTheWay", "\(Self.percent(loss)) of packets are lost on the way to \(server)")
+        case .echoLoss(let loss, let server):
+            ("echoLoss", "\(Self.percent(loss)) of echoes to \(server) are lost; it may limit them")
+        case .delayNear(let delay, let router):
+            ("delayNear", "your router \(router) or the link to it takes \(delay.shortText)")
+        case .delayBehind(let delay, let hop, let traffic):
+            (
+                "delayBehind",
+                "the line behind your router takes \(delay.shortText) to \(hop)"
+                    + (traffic.map { "; this host moves \(Self.rate($0))" } ?? "")
+            )
+        case .delayOnTheWay(let delay, let server):
+            ("delayOnTheWay", "packets wait up to \(delay.shortText) on the way to \(server)")
+        case .slowResolver(let server, let time):
+            ("slowResolver", "the resolver \(server) takes \(time.shortText) for a name that it knows")
+        case .slowServer(let time, let way):
+            ("slowServer", "the server answers after \(time.shortText); the way takes \(way.shortText)")
+        }
+    }
+
+    private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+
+    private static func rate(_ bits: Double) -> String { "\((bits / 100_000).rounded() / 10) Mbit/s" }
+}
+
+/// A part of the path to a target.
+package enum Segment: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+    case router, provider, resolver, path, server
+    /// Another destination, for comparison.
+    case reference
+
+    /// The part in words.
+    package var description: String {
+        switch self {
+        case .router: "your router"
+        case .provider: "beyond your router"
+        case .resolver: "the resolver"
+        case .path: "on the way"
+        case .server: "the server"
+        case .reference: "for comparison"
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// What was measured along the path to a target.
+package struct QualityEvidence: Sendable, Hashable {
+    /// A host on the path, and how it answers echoes.
+    package struct Host: Sendable, Hashable {
+        package var segment: Segment
+        package var address: IPAddress
+        /// Echoes that left this host.
+        package var sent = 0
+        /// How often one or more echoes in a row were lost: one gap is one event.
+        package var gaps = 0
+        /// From each echo to its answer, the shortest first.
+        package var roundTrips: [Duration] = [] {
+            didSet { self.roundTrips.sort() }
+        }
+
+        /// A host without measurements.
+        package init(_ segment: Segment, _ address: IPAddress) { (self.segment, self.address) = (segment, address) }
+
+        package var lost: Int { self.sent - self.roundTrips.count }
+        /// The share of echoes without an answer; nil before the first one.
+        package var lossRatio: Double? { self.sent == 0 ? nil : Double(self.lost) / Double(self.sent) }
+        /// Nil without an answer.
+        package var median: Duration? { self.percentile(50) }
+
+        /// The given percentile; nil without an answer.
+        package func percentile(_ share: Int) -> Duration? {
+            self.roundTrips.isEmpty ? nil : self.roundTrips[(self.roundTrips.count - 1) * share / 100]
+        }
+
+        /// The bounds of the true share of gaps, with a probability of 95 % (Wilson's interval).
+        package var lossInterval: ClosedRange<Double>? {
+            guard self.sent > 0 else { return nil }
+            let (z, count) = (1.96, Double(self.sent))
+            let share = Double(self.gaps) / count
+            let scale = 1 + z * z / count
+            let middle = (share + z * z / (2 * count)) / scale
+            let half = z / scale * (share * (1 - share) / count + z * z / (4 * count * count)).squareRoot()
+            return max(0, middle - half)...min(1, middle + half)
+        }
+    }
+
+    /// How a resolver answers.
+    package struct Lookup: Sendable, Hashable {
+        package var resolver: IPAddress
+        /// The shortest time for a name that it knows.
+        package var answer: Duration
+        /// From an echo to its answer.
+        package var roundTrip: Duration
+
+        /// A lookup from its parts.
+        package init(resolver: IPAddress, answer: Duration, roundTrip: Duration) {
+            (self.resolver, self.answer, self.roundTrip) = (resolver, answer, roundTrip)
+        }
+    }
+
+    /// The interface that leads to the target.
+    package var interface: String
+    /// The router, the first host beyond it that answers, and the target.
+    package var hosts: [Host] = []
+    /// Another destination beyond the same router; nil if none answers.
+    package var reference: Host?
+    /// The phases of the request.
+    package var phases = PhaseDurations()
+    /// The resolver that answered first; nil if none was asked.
+    package var lookup: Lookup?
+    /// How late this host's own timers were: the 95th percentile.
+    package var lateness = Duration.zero
+    /// The traffic over the interface during the measurement, in bits per second; nil if that is not known.
+    package var ownTraffic: Double?
+
+    /// How long the request took up to the first byte of its answer, the lookup of the name included.
+    package var total: Duration {
+        let phases = self.phases
+        return [phases.resolve, phases.connect, phases.tls, phases.processing].compactMap(\.self).reduce(.zero, +)
+    }
+
+    /// No measurements yet.
+    package init(interface: String) { self.interface = interface }
+}

@@ -1,0 +1,251 @@
+import Testing
+import TidegateCore
+
+@testable import TidegateAttribution
+
+/// Each row of the table on measured round trips, beside situations in which nothing may be said.
+@Suite struct QualityTableTests {
+    private static let router = IPAddress(ipv4: 0x0A00_0001)
+    private static let provider = IPAddress(ipv4: 0x6440_0002)
+    private static let server = IPAddress(ipv4: 0xCB00_7102)
+    private static let other = IPAddress(ipv4: 0xC633_6402)
+
+    /// How one host answers: the lost ones of its echoes, and its round trips in milliseconds.
+    private struct Answers {
+        var lost = 0
+        /// Nil if none was lost beside another one.
+        var gaps: Int?
+        var trips: [Double]
+        var sent = 46
+
+        init(_ milliseconds: Double..., lost: Int = 0, gaps: Int? = nil, of sent: Int = 46) {
+            (self.trips, self.lost, self.gaps, self.sent) = (milliseconds, lost, gaps, sent)
+        }
+    }
+
+    private static func host(_ segment: Segment, _ address: IPAddress, _ answers: Answers) -> QualityEvidence.Host {
+        var host = QualityEvidence.Host(segment, address)
+        (host.sent, host.gaps) = (answers.sent, answers.gaps ?? answers.lost)
+        host.roundTrips = (0..<answers.sent - answers.lost).map {
+            .microseconds(Int64(answers.trips[$0 % answers.trips.count] * 1000))
+        }
+        return host
+    }
+
+    /// Evidence of a way of 1.2, 11.5 and 31.7 ms without loss, as far as `change` leaves it.
+    private static func evidence(
+        router: Answers? = Answers(1.2), provider: Answers? = Answers(11.5), server: Answers? = Answers(31.7),
+        other: Answers? = Answers(31.8), _ change: (inout QualityEvidence) -> Void = { _ in }
+    ) -> QualityEvidence {
+        var evidence = QualityEvidence(interface: "lan")
+        evidence.hosts = [
+            router.map { self.host(.router, self.router, $0) },
+            provider.map { self.host(.provider, self.provider, $0) },
+            server.map { self.host(.server, self.server, $0) },
+        ].compactMap(\.self)
+        evidence.reference = other.map { self.host(.reference, self.other, $0) }
+        (evidence.phases.connect, evidence.phases.processing) = (.milliseconds(32), .milliseconds(34))
+        change(&evidence)
+        return evidence
+    }
+
+    private static func phases(_ evidence: inout QualityEvidence, _ connect: Int, _ processing: Int) {
+        evidence.phases.connect = .milliseconds(connect)
+        evidence.phases.processing = .milliseconds(processing)
+    }
+
+    // MARK: Loss
+
+    @Test("Loss from the router on begins before or in it, and nothing behind it can be judged")
+    func lossNear() {
+        let quality = QualityTable.quality(
+            of: Self.evidence(
+                router: Answers(3, lost: 6), provider: Answers(14, lost: 7), server: Answers(34, lost: 6),
+                other: Answers(33, lost: 8)))
+        #expect(quality.cause == .lossNear(6.0 / 46, router: Self.router))
+        #expect(quality.hidden == [.provider, .path, .server])
+        #expect(quality.cause.map { Cause.slow($0).party } == .unknown)
+    }
+
+    @Test("Loss behind a router that loses nothing is the provider's; if it may lose some, the two stay a pair")
+    func lossBehind() {
+        func cause(_ lost: Int) -> SlowCause? {
+            QualityTable.quality(
+                of: Self.evidence(
+                    router: Answers(1.2, lost: lost), provider: Answers(12, lost: 5), server: Answers(32, lost: 6),
+                    other: Answers(32, lost: 5))
+            ).cause
+        }
+        #expect(cause(0) == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: true))
+        #expect(cause(1) == .lossInOrBehind(5.0 / 46, router: Self.router))
+    }
+
+    @Test("Two destinations that lose are the provider's also if no router beyond the gateway answers")
+    func lossOfTwo() {
+        let evidence = Self.evidence(provider: nil, server: Answers(32, lost: 6), other: Answers(32, lost: 5))
+        #expect(
+            QualityTable.quality(of: evidence).cause
+                == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: true))
+    }
+
+    @Test("One destination alone does not convict the provider: the network behind the router may be another one")
+    func lossOfOne() throws {
+        let evidence = Self.evidence(provider: Answers(12, lost: 5), server: Answers(32, lost: 6), other: nil)
+        let cause = try #require(QualityTable.quality(of: evidence).cause)
+        #expect(cause == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: false))
+        #expect(Cause.slow(cause).party == .unknown)
+    }
+
+    @Test("Loss of the target alone is on the way if a connection lost a packet, too: the target may limit echoes")
+    func lossOnTheWay() {
+        func cause(connect: Int, other: Answers? = Answers(31.8), provider: Answers? = Answers(11.5)) -> SlowCause? {
+            let evidence = Self.evidence(provider: provider, server: Answers(32, lost: 6), other: other) {
+                Self.phases(&$0, connect, 300)
+            }
+            return QualityTable.quality(of: evidence).cause
+        }
+        #expect(cause(connect: 1032) == .lossOnTheWay(6.0 / 46, to: Self.server))
+        #expect(cause(connect: 1032, other: nil) == .lossOnTheWay(6.0 / 46, to: Self.server))
+        #expect(cause(connect: 32) == .echoLoss(6.0 / 46, to: Self.server))
+        #expect(cause(connect: 1032, other: nil, provider: nil) == .echoLoss(6.0 / 46, to: Self.server))
+        let quick = Self.evidence(server: Answers(32, lost: 6))
+        #expect(QualityTable.quality(of: quick).cause == nil, "it is not slow")
+    }
+
+    @Test(
+        "Routers that answer few echoes, single gaps and short measurements prove no loss",
+        arguments: [
+            evidence(router: Answers(1.2, lost: 20)), evidence(provider: Answers(11.5, lost: 40)),
+            evidence(router: Answers(1.2, lost: 20), provider: Answers(11.5, lost: 20)),
+            evidence(router: Answers(1.2, lost: 1), provider: Answers(12, lost: 1), server: Answers(32, lost: 1)),
+            evidence(server: Answers(32, lost: 1, of: 10), other: Answers(32, lost: 1, of: 10)),
+            evidence(router: Answers(1.2, lost: 9), provider: nil, server: nil, other: nil),
+            // A gap of 160 ms: a change of the access point.
+            evidence(
+                router: Answers(3, lost: 4, gaps: 1), provider: Answers(14, lost: 4, gaps: 1),
+                server: Answers(34, lost: 4, gaps: 1), other: Answers(33, lost: 4, gaps: 1)),
+        ])
+    fileprivate func noLoss(_ evidence: QualityEvidence) {
+        #expect(QualityTable.quality(of: evidence).cause == nil)
+    }
+
+    // MARK: Delay
+
+    @Test("A router from which on everything is late is where the delay begins")
+    func delayNear() {
+        let near = Self.evidence(
+            router: Answers(160, 170), provider: Answers(172), server: Answers(192), other: Answers(190)
+        ) { Self.phases(&$0, 192, 200) }
+        #expect(QualityTable.quality(of: near).cause == .delayNear(.milliseconds(160), router: Self.router))
+        let busy = Self.evidence(router: Answers(160)) { Self.phases(&$0, 32, 1400) }
+        #expect(
+            QualityTable.quality(of: busy).cause == .slowServer(.milliseconds(1400), way: .microseconds(31_700)),
+            "a router that answers echoes late forwards quickly")
+        let alone = Self.evidence(router: Answers(60), provider: Answers(15), server: nil, other: nil) {
+            Self.phases(&$0, 110, 200)
+        }
+        #expect(QualityTable.quality(of: alone).cause == nil, "the host behind it is quicker")
+    }
+
+    @Test(
+        "A long line behind the router may be full or long, and this host's own traffic is named",
+        arguments: [false, true])
+    func delayBehind(hasTraffic: Bool) throws {
+        let evidence = Self.evidence(provider: Answers(407), server: Answers(427), other: Answers(529)) {
+            $0.ownTraffic = hasTraffic ? 3_900_000 : 200_000
+            Self.phases(&$0, 427, 430)
+        }
+        let cause = try #require(QualityTable.quality(of: evidence).cause)
+        #expect(cause.segment == .provider && Cause.slow(cause).party == .unknown)
+        #expect("\(Cause.slow(cause))".hasPrefix("the line behind your router takes 407 ms to 100.64.0.2"))
+        #expect("\(Cause.slow(cause))".hasSuffix("; this host moves 3.9 Mbit/s") == hasTraffic)
+    }
+
+    @Test("A queue before the target, with another destination flat, is on the way; distance is no trouble")
+    func delayOnTheWay() {
+        let queue = Self.evidence(server: Answers(32, 322, 330, 340)) { Self.phases(&$0, 322, 330) }
+        #expect(QualityTable.quality(of: queue).cause == .delayOnTheWay(.milliseconds(308), to: Self.server))
+        let far = Self.evidence(server: Answers(205)) { Self.phases(&$0, 205, 207) }
+        #expect(QualityTable.quality(of: far).cause == nil)
+        let mobile = Self.evidence(provider: Answers(70), server: Answers(100)) { Self.phases(&$0, 150, 155) }
+        #expect(QualityTable.quality(of: mobile).cause == nil, "a mobile line takes that")
+    }
+
+    @Test("A resolver is late if its answer takes longer than the way to it")
+    func resolver() {
+        func cause(_ answer: Int, _ way: Int) -> SlowCause? {
+            let evidence = Self.evidence {
+                $0.phases.resolve = .milliseconds(answer)
+                $0.lookup = .init(
+                    resolver: Self.other, answer: .milliseconds(answer), roundTrip: .milliseconds(way))
+            }
+            return QualityTable.quality(of: evidence).cause
+        }
+        #expect(cause(332, 32) == .slowResolver(Self.other, .milliseconds(332)))
+        #expect(cause(332, 330) == nil)
+    }
+
+    @Test("A server that answers late is the server's, unless the network is bad: then it cannot be judged")
+    func server() {
+        let late = Self.evidence { Self.phases(&$0, 32, 2034) }
+        #expect(
+            QualityTable.quality(of: late).cause == .slowServer(.milliseconds(2034), way: .microseconds(31_700)))
+        let both = Self.evidence(
+            provider: Answers(12, lost: 6), server: Answers(32, lost: 6), other: Answers(32, lost: 6)
+        ) { Self.phases(&$0, 32, 2034) }
+        let quality = QualityTable.quality(of: both)
+        #expect(quality.cause?.segment == .provider && quality.hidden.contains(.server))
+        for time in [200, 900] {
+            let quick = Self.evidence { Self.phases(&$0, 32, time) }
+            #expect(QualityTable.quality(of: quick).cause == nil, "a page may take that")
+        }
+    }
+
+    @Test("A host whose own timers are late says nothing about others")
+    func busyHost() {
+        let evidence = Self.evidence(
+            router: Answers(30, lost: 10), provider: Answers(60, lost: 12), server: Answers(90, lost: 14)
+        ) { $0.lateness = .milliseconds(35) }
+        let quality = QualityTable.quality(of: evidence)
+        #expect(quality.cause == nil)
+        #expect(quality.findings == ["this host is too busy to measure: its timers are 35 ms late"])
+    }
+
+    @Test("A target that is slow for a reason that is not known is not called fast")
+    func unexplained() {
+        let late = Self.evidence { Self.phases(&$0, 3032, 34) }
+        #expect(QualityTable.quality(of: late).findings == ["it took 3.1 s, and the reason is not known"])
+        let silent = Self.evidence(router: nil, provider: nil, server: nil, other: nil)
+        #expect(QualityTable.quality(of: silent).findings == ["no host on the path answers echoes"])
+    }
+
+    @Test(
+        "Each cause is a sentence that fits on a line, with advice",
+        arguments: [router, IPAddress("2001:db8:1234:5678::1")])
+    func sentences(address: IPAddress?) throws {
+        let address = try #require(address)
+        let causes: [SlowCause] = [
+            .lossNear(0.14, router: address), .lossInOrBehind(0.05, router: address),
+            .lossBehind(0.1, router: address, isEverywhere: true), .lossOnTheWay(0.1, to: address),
+            .echoLoss(0.2, to: address), .delayNear(.milliseconds(41), router: address),
+            .delayBehind(.milliseconds(407), to: address, ownTraffic: 3_900_000),
+            .delayOnTheWay(.milliseconds(322), to: address), .slowResolver(address, .milliseconds(332)),
+            .slowServer(.milliseconds(2034), way: .milliseconds(32)),
+        ]
+        for cause in causes {
+            var explanation = Explanation(target: "api.test", addresses: [], ladders: [], conclusion: .worksBut)
+            explanation.quality = Quality(Self.evidence())
+            explanation.quality?.cause = cause
+            let sentence = explanation.sentence
+            #expect(sentence.hasPrefix("Slow: ") && sentence.count <= Sentence.maxLength)
+            #expect(sentence.count > 40, "nothing but an address may be shortened: \(sentence)")
+            #expect(cause.advice.hasSuffix("."))
+        }
+    }
+
+    @Test("The interval of a loss is Wilson's", arguments: [(0, 20, 0, 0.161), (5, 100, 0.0215, 0.1118)])
+    func interval(lost: Int, sent: Int, low: Double, high: Double) throws {
+        let interval = try #require(Self.host(.server, Self.server, Answers(32, lost: lost, of: sent)).lossInterval)
+        #expect(abs(interval.lowerBound - low) < 0.001 && abs(interval.upperBound - high) < 0.001)
+    }
+}
