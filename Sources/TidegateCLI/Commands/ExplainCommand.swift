@@ -15,15 +15,18 @@ struct ExplainCommand: AsyncParsableCommand {
             Reads the kernel directly; needs no daemon and no privileges. If a target or a resolver is silent, it \
             sends a dozen packets with limited hops towards it and towards a public address, as traceroute does.
 
-            Ends within 2 s, with three exceptions. Resolvers have 2.5 s if the way out works. A silent target \
+            Ends within 2 s, with four exceptions. Resolvers have 2.5 s if the way out works. A silent target \
             behind routers that answer gets 3.4 s, because only then does its last router report that it is gone. A \
-            server that has accepted a request gets all of --timeout for the first byte of its answer.
+            server that has accepted a request gets all of --timeout for the first byte of its answer. A target that \
+            works and takes more than 300 ms to the first byte is measured for 3 to 4 s, with 25 echoes a second to the \
+            router, the first host beyond it, the target and a public address: the answer says where the slowness begins.
 
             Examples:
               tidegate explain
               tidegate explain https://example.com/
               tidegate explain -v db.example.com:5432 10.0.0.7:22
               tidegate explain --brief
+              tidegate explain --for 30s https://example.com/
 
             Exit status: 0 if every target works, 1 if one does not, 3 if nothing could be checked.
             """)
@@ -42,6 +45,11 @@ struct ExplainCommand: AsyncParsableCommand {
     @Option(help: .value("duration", "Maximum time for each target."))
     var timeout = "5s"
 
+    @Option(
+        name: .customLong("for"),
+        help: .value("duration", "Measure the path for this long, even if the target is not slow (1.8 s to 10 min)."))
+    var measuring: String?
+
     @OptionGroup var socket: SocketOptions
 
     @Flag(help: "Print one sentence for each target.")
@@ -54,6 +62,14 @@ struct ExplainCommand: AsyncParsableCommand {
         for other in others { try OptionParsing.exclude(("--brief", self.brief), other) }
         for subject in self.subjects { _ = try TargetText.parseSubject(subject) }
         _ = try OptionParsing.positive(self.timeout, of: "--timeout")
+        let time = try self.measuringTime()
+        guard time.map({ $0 <= .seconds(600) }) ?? true else { throw ValidationError("--for: at most 10 minutes") }
+        try OptionParsing.exclude(("--for", time != nil), ("--quiet", self.output.quiet))
+        if time != nil, self.subjects.isEmpty { throw ValidationError("--for requires a target") }
+    }
+
+    private func measuringTime() throws -> Duration? {
+        try self.measuring.map { try OptionParsing.positive($0, of: "--for") }
     }
 
     func run() async throws {
@@ -70,6 +86,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let (client, time) = (self.socket.client(timeout: DaemonKnowledge.limit), monitor.time)
         let run = ExplainRun(
             diagnostics: diagnostics, families: self.family.family.map { [$0] } ?? AddressFamily.allCases, limit: limit,
+            measuring: try self.measuringTime(),
             output: self.brief
                 ? .brief(isNamed: subjects.count > 1)
                 : self.output.quiet ? .none : self.output.json ? .json : self.output.verbose ? .verboseText : .text,

@@ -16,6 +16,8 @@ struct ExplainRun: Sendable {
     let families: [AddressFamily]
     /// The maximum time for each target.
     let limit: Duration
+    /// How long the way is measured even if the target is not slow; nil for not at all.
+    let measuring: Duration?
     let output: Output
     /// Asks a running daemon for what it knows.
     let daemon: @Sendable () async -> DaemonKnowledge
@@ -48,11 +50,13 @@ struct ExplainRun: Sendable {
         let interrupts = await Signals.interrupts()
         return await withTaskGroup(of: End?.self) { group in
             group.addTask {
-                (
-                    await self.diagnostics.diagnose(target, families: self.families, within: self.limit) {
-                        live.show($0)
-                    }, nil
-                )
+                guard self.output != .none else {
+                    return (await self.diagnostics.diagnose(target, families: self.families, within: self.limit), nil)
+                }
+                let explanation = await self.diagnostics.explain(
+                    target, families: self.families, within: self.limit, measuring: self.measuring
+                ) { live.show($0) }
+                return (explanation, nil)
             }
             group.addTask { await interrupts.first { _ in true }.map { (live.last, $0) } }
             defer { group.cancelAll() }
@@ -75,6 +79,7 @@ struct ExplainRun: Sendable {
         case .json:
             let since = daemon?.since(explanation)?.description
             let json = explanation.json.adding(.init("since", .optional(since)))
+                .adding(.init("quality", explanation.quality?.json ?? .null))
             terminal.print((lists ? json.adding(.init("targets", daemon?.json ?? .null)) : json).description)
         case .text, .verboseText:
             let isVerbose = self.output == .verboseText

@@ -44,10 +44,10 @@ enum ExplanationText {
     ) -> [String] {
         switch explanation.conclusion {
         case .works, .worksBut:
-            var lines = page.headline("\(explanation.target) works\(explanation.result.map { ": \($0)" } ?? "")", .good)
+            var lines = self.result(explanation, page)
             if let way = self.wayOut(explanation) { lines += page.row("way out", way) }
             for finding in explanation.findings { lines += page.row("but", finding, .doubtful) }
-            return lines
+            return lines + (explanation.quality.map { [""] + self.quality($0, page.style) } ?? [])
         case .broken, .notChecked:
             let verb = explanation.conclusion == .notChecked ? "was not checked" : "does not work"
             let isOffline = explanation.conclusion == .broken && explanation.target == Explanation.internet
@@ -64,6 +64,30 @@ enum ExplanationText {
             for finding in explanation.findings { lines += page.row("also", finding) }
             return lines
         }
+    }
+
+    private static func result(_ explanation: Explanation, _ page: ExplanationPage) -> [String] {
+        let result = explanation.result
+        guard let quality = explanation.quality, let slow = quality.cause else {
+            return page.headline("\(explanation.target) works\(result.map { ": \($0)" } ?? "")", .good)
+        }
+        let cause = Cause.slow(slow)
+        return page.headline("\(explanation.target) works, but slowly: \(cause)", .doubtful)
+            + (result.map { page.row("result", $0) } ?? []) + page.row("slow at", "\(slow.segment)")
+            + page.row("whose", "\(cause.party)") + page.row("advice", quality.advice)
+    }
+
+    /// What was measured of each part of the path.
+    private static func quality(_ quality: Quality, _ style: TextStyle) -> [String] {
+        var table = Table(head: ["quality", "loss", "median", "95 %", "echoes", "what"])
+        for host in quality.hosts {
+            let loss = host.median == nil ? "no answer" : host.lossRatio.map { "\(Int(($0 * 100).rounded())) %" }
+            table.add(
+                .init(host.address.description), .init(loss ?? ""), .init(host.median?.shortText ?? ""),
+                .init(host.percentile(95)?.shortText ?? ""), .init("\(host.sent)"), .init("\(host.segment)"))
+        }
+        let hidden = quality.hidden.map(\.description).joined(separator: ", ")
+        return table.lines(style) + (hidden.isEmpty ? [] : ["Not known behind that: \(hidden)."])
     }
 
     private static func place(_ failure: RungReport, _ explanation: Explanation) -> String {

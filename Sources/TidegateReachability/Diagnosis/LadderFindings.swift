@@ -21,6 +21,8 @@ struct LadderFindings: Sendable {
 /// The resolvers' answers about the target's name.
 struct NameFindings: Sendable {
     var name: String
+    /// The name as resolvers were asked for it, search domains included.
+    var asked = ""
     /// The system's answer, including the hosts file; nil if none arrived in time.
     var system: Result<[IPAddress], ResolveFailure>?
     var servers: [ResolverFindings] = []

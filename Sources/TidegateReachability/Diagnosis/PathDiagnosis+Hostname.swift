@@ -29,6 +29,7 @@ extension PathDiagnosis {
         self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
         let routed = await self.routes(to: settings.nameservers)
         let first = settings.candidates(for: name).first ?? name
+        findings.asked = first
         let start = self.now
         let types = families.map { DNSQuestion.RecordType($0) }
         findings = await self.asked(findings, routed, families) { await self.query(first, $0, types) }

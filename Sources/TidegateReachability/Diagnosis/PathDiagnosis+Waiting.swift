@@ -176,7 +176,7 @@ extension PathDiagnosis {
 
 extension IPAddress {
     /// The address with the zone that a link-local IPv6 address needs.
-    fileprivate func onLink(_ index: UInt32) -> IPAddress {
+    func onLink(_ index: UInt32) -> IPAddress {
         guard self.family == .ipv6, self.isLinkLocal, self.zone == 0 else { return self }
         return IPAddress(octets: self.octets, zone: index) ?? self
     }

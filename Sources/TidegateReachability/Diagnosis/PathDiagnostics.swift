@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TidegateAttribution
 package import TidegateCore
 internal import TidegateLoop
 package import TidegateNetwork
@@ -6,7 +7,7 @@ package import TidegateNetwork
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
 /// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each
-/// resolver, one request to the target. It changes nothing, and only remembers which gateways answered during an
+/// resolver, one request to the target. Only ``explain(_:families:within:measuring:progress:)`` sends more. It changes nothing, and only remembers which gateways answered during an
 /// outage.
 package final class PathDiagnostics: Sendable {
     let monitor: ReachabilityMonitor
@@ -44,10 +45,38 @@ package final class PathDiagnostics: Sendable {
         within limit: Duration = .seconds(10), walksToInternet: Bool = true,
         progress: (@Sendable (Explanation) -> Void)? = nil
     ) async -> Explanation {
+        ExplanationComposer.compose(
+            await self.findings(
+                target, families: families, within: limit, walksToInternet: walksToInternet, progress: progress))
+    }
+
+    /// Diagnoses the path to a target, and then measures every part of it for `time`.
+    ///
+    /// Without a time it measures only what takes longer than ``Thresholds/slowTarget``.
+    package func explain(
+        _ target: ExplainTarget, families: [AddressFamily], within limit: Duration, measuring time: Duration?,
+        progress: @escaping @Sendable (Explanation) -> Void
+    ) async -> Explanation {
+        let found = await self.findings(target, families: families, within: limit, progress: progress)
+        var explanation = ExplanationComposer.compose(found)
+        guard let path = QualityPath(found), time != nil || path.evidence.total >= Thresholds.slowTarget,
+            [.works, .worksBut].contains(explanation.conclusion)
+        else { return explanation }
+        let evidence = await QualityMeter(diagnostics: self, path: path).evidence(for: time)
+        let quality = QualityTable.quality(of: evidence)
+        explanation.quality = quality
+        explanation.findings += quality.findings
+        if quality.cause != nil || !quality.findings.isEmpty { explanation.conclusion = .worksBut }
+        return explanation
+    }
+
+    private func findings(
+        _ target: ExplainTarget, families: [AddressFamily], within limit: Duration, walksToInternet: Bool = true,
+        progress: (@Sendable (Explanation) -> Void)? = nil
+    ) async -> LadderFindings {
         let own = target.isInternet ? families : target.target.address.map { [$0.family] } ?? families
-        let findings = LadderFindings(target: target, families: own)
-        return ExplanationComposer.compose(
-            await self.complete(findings, walksToInternet: walksToInternet, within: limit, progress))
+        return await self.complete(
+            LadderFindings(target: target, families: own), walksToInternet: walksToInternet, within: limit, progress)
     }
 
     private func complete(
@@ -164,6 +193,13 @@ extension PathDiagnostics {
             Task {
                 if case .answered(_, let duration) = await self.echo.send(request).result { answered(duration) }
             }
+        }
+
+        /// Sends one echo request.
+        func echo(_ address: IPAddress, hopLimit: Int? = nil, within limit: Duration) async -> EchoClient.Result {
+            var request = EchoClient.Request(SocketRequest(to: address, within: limit), payload: Array(0..<56))
+            request.hopLimit = hopLimit
+            return await self.echo.send(request).result
         }
 
         /// Walks to an address; nil if its thread cannot start or the Swift task is cancelled.

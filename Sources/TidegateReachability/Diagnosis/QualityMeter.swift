@@ -1,0 +1,194 @@
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Measures every part of the path to a target by echoes.
+struct QualityMeter: Sendable {
+    private typealias Host = QualityEvidence.Host
+
+    // 46 echoes prove a loss of 10 %. With the search before and the last answers it all takes four seconds.
+    private static let shortestTime = echoInterval * 46
+    private static let echoInterval = Duration.milliseconds(40)
+    /// A later answer counts as lost.
+    private static let echoLimit = Duration.seconds(1)
+    private static let searchLimit = Duration.milliseconds(550)
+    /// The first host beyond the router is looked for up to this hop; a router at home may be behind another one.
+    private static let hopLimits = 2...4
+
+    let diagnostics: PathDiagnostics
+    let path: QualityPath
+
+    /// What was measured, for `time` or the shortest time that shows anything.
+    func evidence(for time: Duration?) async -> QualityEvidence {
+        var evidence = self.path.evidence
+        async let lookup = self.lookup
+        let hosts = await self.hosts
+        let (before, start) = (InterfaceBytes(of: evidence.interface), self.now)
+        let burst = await self.burst(to: hosts, for: max(time ?? .zero, Self.shortestTime))
+        if let before, let after = InterfaceBytes(of: evidence.interface) {
+            evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
+        }
+        evidence.lateness = burst.lateness
+        evidence.hosts = burst.hosts.filter { $0.segment != .reference }
+        evidence.reference = burst.hosts.first { $0.segment == .reference }
+        evidence.lookup = await lookup
+        return evidence
+    }
+
+    // MARK: Hosts on the path
+
+    private var hosts: [Host] {
+        get async {
+            async let beyond = self.firstBeyond
+            async let reference = self.firstAnswering([self.path.sentinel].compactMap(\.self))
+            let router = self.path.gateway.map { Host(.router, $0) }
+            let provider = await beyond.map { Host(.provider, $0) }
+            let other = await reference.map { Host(.reference, $0) }
+            return [router, provider, Host(.server, self.path.target), other].compactMap(\.self)
+        }
+    }
+
+    // The nearest router beyond the gateway that answers echoes.
+    private var firstBeyond: IPAddress? {
+        get async {
+            guard let gateway = self.path.gateway else { return nil }
+            let routers = await Array(Self.hopLimits).concurrentMap { limit -> IPAddress? in
+                guard case .refused(let error)? = await self.search(self.path.target, hopLimit: limit),
+                    error.kind == .timeExceeded
+                else { return nil }
+                return error.offender
+            }
+            return await self.firstAnswering(
+                routers.compactMap(\.self).filter { $0 != gateway && $0 != self.path.target })
+        }
+    }
+
+    private func firstAnswering(_ addresses: [IPAddress]) async -> IPAddress? {
+        await addresses.concurrentMap { address -> IPAddress? in
+            if case .answered? = await self.search(address) { address } else { nil }
+        }.compactMap(\.self).first
+    }
+
+    // Asks twice: one packet may be lost.
+    private func search(_ address: IPAddress, hopLimit: Int? = nil) async -> EchoClient.Result? {
+        let results = await [1, 2].concurrentMap { _ in
+            await self.diagnostics.dependencies.echo(address, hopLimit: hopLimit, within: Self.searchLimit)
+        }
+        return results.first { $0 != .silent }
+    }
+
+    // MARK: Echoes
+
+    private struct Burst: Sendable {
+        var hosts: [Host]
+        var lateness = Duration.zero
+    }
+
+    private struct Answer: Sendable {
+        let host: Int
+        let echo: Int
+        /// Nil for a lost one.
+        let roundTrip: Duration?
+    }
+
+    private func burst(to hosts: [Host], for time: Duration) async -> Burst {
+        await withTaskGroup(of: Answer?.self) { group in
+            var (late, answers) = ([Duration](), [Answer]())
+            let start = self.now
+            while Self.echoInterval * late.count < time {
+                let planned = start + Self.echoInterval * late.count
+                await self.wait(until: planned)
+                if Task.isCancelled { break }
+                let echo = late.count
+                for (number, host) in hosts.enumerated() {
+                    group.addTask {
+                        switch await self.diagnostics.dependencies.echo(host.address, within: Self.echoLimit) {
+                        case .answered(_, let trip): Answer(host: number, echo: echo, roundTrip: trip)
+                        case .silent: Answer(host: number, echo: echo, roundTrip: nil)
+                        // This host did not send it, or a router refuses all of them.
+                        case .refused, .tooLong, .failed: nil
+                        }
+                    }
+                }
+                late.append(self.now - planned)
+            }
+            for await case let answer? in group { answers.append(answer) }
+            late.sort()
+            return Burst(
+                hosts: hosts.enumerated().map { number, host in
+                    host.answering(answers.filter { $0.host == number }.sorted { $0.echo < $1.echo }.map(\.roundTrip))
+                }, lateness: late.isEmpty ? .zero : late[(late.count - 1) * 95 / 100])
+        }
+    }
+
+    private var now: MonotonicTime { self.diagnostics.time.monotonic() }
+
+    private func wait(until time: MonotonicTime) async {
+        let rest = time - self.now
+        guard rest > .zero else { return }
+        _ = await Promise<Bool>().value { _ = self.diagnostics.monitor.call(after: rest, $0) }
+    }
+
+    // MARK: Resolvers
+
+    // The resolver knows the name since the diagnosis asked for it.
+    private var lookup: QualityEvidence.Lookup? {
+        get async {
+            guard let (name, server) = self.path.question else { return nil }
+            var (answers, trips) = ([Duration](), [Duration]())
+            for _ in 0..<3 {
+                let (start, type) = (self.now, DNSQuestion.RecordType(self.path.target.family))
+                async let echo = self.diagnostics.dependencies.echo(server, within: Self.echoLimit)
+                let outcome = await self.diagnostics.dependencies.query(name, type, server, within: Self.echoLimit)
+                if outcome.isAnswer { answers.append(self.now - start) }
+                if case .answered(_, let trip) = await echo { trips.append(trip) }
+            }
+            guard let answer = answers.min(), let trip = trips.min() else { return nil }
+            return QualityEvidence.Lookup(resolver: server, answer: answer, roundTrip: trip)
+        }
+    }
+}
+
+extension QualityEvidence.Host {
+    /// It with the round trips of echoes in their order, nil for those that were lost.
+    fileprivate func answering(_ roundTrips: [Duration?]) -> Self {
+        var host = self
+        (host.sent, host.roundTrips) = (roundTrips.count, roundTrips.compactMap(\.self))
+        host.gaps = zip([.zero] + roundTrips, roundTrips).count { $0 != nil && $1 == nil }
+        return host
+    }
+}
+
+/// The path to a target that was reached, as far as a diagnosis found it.
+struct QualityPath: Sendable {
+    let target: IPAddress
+    let gateway: IPAddress?
+    /// Another destination behind the same gateway, to compare with.
+    let sentinel: IPAddress?
+    /// The name that was asked for, and the server that answered first.
+    let question: (name: String, server: IPAddress)?
+    var evidence: QualityEvidence
+
+    /// Nil for this host itself, for the internet as a whole, and through proxies and tunnels, which hide what is behind them.
+    init?(_ findings: LadderFindings) {
+        let paths = findings.families.compactMap { findings.paths[$0] }.filter { path in
+            if case .target = path.subject { path.verdict.isUsable } else { false }
+        }
+        let reached = paths.first { path in
+            findings.target.lastStage == nil || path.web[path.subject.address]?.hasReached(.connect) ?? false
+        }
+        guard !findings.target.isInternet, findings.target.proxy == nil, let path = reached,
+            let way = path.verdict.path, !path.verdict.notes.contains(.thisHost), !path.verdict.notes.contains(.tunnel)
+        else { return nil }
+        self.target = path.subject.address
+        // A router that is the target itself is not behind a router.
+        self.gateway = way.gateway.flatMap { $0 == path.subject.address ? nil : $0.onLink(way.index) }
+        self.sentinel = path.leadsToGateway || path.sentinel == path.subject.address ? nil : path.sentinel
+        // Programs do not wait for a name of /etc/hosts.
+        let name = findings.name.flatMap { $0.hostsFile.isEmpty ? $0 : nil }
+        let server = name?.servers.filter(\.hasAnswered).min { ($0.delay ?? .zero) < ($1.delay ?? .zero) }
+        self.question = server.flatMap { server in name.map { ($0.asked, server.server) } }
+        self.evidence = QualityEvidence(interface: way.interface)
+        self.evidence.phases = path.web[path.subject.address]?.phases ?? PhaseDurations()
+        self.evidence.phases.resolve = name?.delay
+    }
+}
