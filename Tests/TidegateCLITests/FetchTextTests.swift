@@ -50,6 +50,33 @@ import TidegateTestKit
         return (lines, result)
     }
 
+    /// An attempt of 2.1 s and 1 MiB whose parts took these milliseconds.
+    private func attempt(_ parts: [WritableKeyPath<PhaseDurations, Duration?>: Int]) -> AttemptSummary {
+        var phases = PhaseDurations()
+        for (part, time) in parts { phases[keyPath: part] = .milliseconds(time) }
+        return AttemptSummary(
+            number: 1, method: "GET", duration: .milliseconds(2100), phases: phases, receivedWire: 1_048_576,
+            sent: 524_288)
+    }
+
+    @Test("The part that took half of a slow attempt is named, the server without the way to it")
+    func largestShare() {
+        let share = { FetchText.largestShare(of: self.attempt($0)) }
+        #expect(share([\.resolve: 1500, \.connect: 30]) == "1.5 s of 2.1 s went into finding the address")
+        #expect(
+            share([\.connect: 30, \.processing: 1930, \.transfer: 100])
+                == "1.9 s of 2.1 s went into waiting for the server; connecting took 30 ms")
+        #expect(
+            share([\.connect: 30, \.processing: 60, \.transfer: 2000])
+                == "2 s of 2.1 s went into receiving 1.0 MiB at 512.0 KiB/s")
+        #expect(
+            share([\.connect: 30, \.processing: 2030, \.sending: 2000])
+                == "2 s of 2.1 s went into sending 512.0 KiB at 256.0 KiB/s")
+        #expect(share([\.connect: 1000, \.processing: 1010]) == nil, "the way took it, each time")
+        let quick = AttemptSummary(number: 1, method: "GET", duration: .milliseconds(200))
+        #expect(FetchText.largestShare(of: quick) == nil)
+    }
+
     @Test("Each event that matters is a line, others are none")
     func lines() {
         let summary = AttemptSummary(number: 2, method: "GET", duration: .seconds(1))

@@ -72,7 +72,7 @@ actor FetchProgressView {
     func didFinish(_ end: FetchFeed.Ended, kept: Int64?) {
         let result = end.result
         self.displays[result.id] = nil
-        self.showExchanges(of: end.task)
+        self.showExchanges(of: end.task, isOver: true)
         self.options.exchanges?.forget(result.id)
         let line = FetchText.summary(result, label: end.item.label, kept: kept, whole: end.task.info.progress.expected)
         switch self.options.progress {
@@ -86,8 +86,10 @@ actor FetchProgressView {
     }
 
     // With bars only the renderer writes to the terminal.
-    private func showExchanges(of task: TransferTask) {
-        guard let lines = self.options.exchanges?.newLines(of: task.exchanges, task.id) else { return }
+    private func showExchanges(of task: TransferTask, isOver: Bool = false) {
+        let exchanges = task.exchanges
+        guard var lines = self.options.exchanges?.newLines(of: exchanges, task.id) else { return }
+        if isOver, let share = exchanges.last?.summary.flatMap(FetchText.largestShare) { lines.append("* \(share)") }
         if self.options.progress == .bar { return self.above += lines.map(TextStyle.escapingControls) }
         for line in lines { self.options.terminal.printError(line) }
     }

@@ -83,6 +83,26 @@ enum FetchText {
             ? second.map { "\(first): \($0)" } : first
     }
 
+    /// What took at least half of an attempt; nil for a quick one, and if no part took so much.
+    static func largestShare(of summary: AttemptSummary) -> String? {
+        let (phases, total) = (summary.phases, summary.duration)
+        let (way, sending) = (phases.connect ?? .zero, phases.sending ?? .zero)
+        let server = (phases.processing ?? .zero) - sending - way
+        func rate(_ bytes: Int64, _ time: Duration) -> String {
+            "\(ByteText(bytes)) at \(ByteText(Int64(Double(bytes) / max(0.001, time.inSeconds))))/s"
+        }
+        let transfer = phases.transfer ?? .zero
+        let parts: [(time: Duration, what: String)] = [
+            (phases.resolve ?? .zero, "finding the address"), (way, "connecting"),
+            (phases.tls ?? .zero, "the TLS handshake"), (sending, "sending \(rate(summary.sent, sending))"),
+            (server, "waiting for the server" + (way > .zero ? "; connecting took \(way.shortText)" : "")),
+            (transfer, "receiving \(rate(summary.receivedWire, transfer))"),
+        ]
+        guard total >= .milliseconds(300), let most = parts.max(by: { $0.time < $1.time }), most.time >= total / 2
+        else { return nil }
+        return "\(most.time.shortText) of \(total.shortText) went into \(most.what)"
+    }
+
     private static func resumed(_ progress: TransferProgress) -> String? {
         guard progress.offset > 0 else { return nil }
         let share = progress.expected.map { Double(progress.offset) / Double(max(1, $0)) }
