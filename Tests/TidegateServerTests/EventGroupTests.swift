@@ -53,6 +53,21 @@ import Testing
         #expect(groups.allSatisfy { $0.end == nil })
     }
 
+    @Test("An event of an incident leads to the page of the incident")
+    func incident() {
+        let incident = Incident(
+            id: "019a21ee-0000-7000-8000-000000000001", .network, name: nil,
+            Incident.Finding(party: .upstream, cause: "nothing beyond 10.0.0.1 answers", certainty: .probable),
+            start: PageState.ago(60))
+        var record = HistoryRecord(from: PageState.ago(600))
+        for kind in [IncidentEvent.Kind.opened, .changed] {
+            record.append(EventLine(PageState.event(.incident(IncidentEvent(kind, incident)), at: 60)))
+        }
+        let groups = EventGroup.all(of: record)
+        let html = EventList(groups: groups, choice: PageChoice(), taskNames: [:], now: PageState.now).html.markup
+        #expect(groups.count == 1 && html.contains("href=\"/incidents/\(incident.id)\""), "\(html)")
+    }
+
     @Test("Requests that fail alike are one event with a count")
     func failures() throws {
         let groups = EventGroup.all(of: PageState.deadTarget.record)

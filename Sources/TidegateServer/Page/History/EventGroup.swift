@@ -74,7 +74,9 @@ struct EventGroup: Sendable {
             }
         let groups =
             self.outages(among: network) + self.together(frequent)
-            + self.merged(others.map { ($0, 1, $0.time) }) { $0.text == $1.text && $0.task == $1.task }
+            + self.merged(others.map { ($0, 1, $0.time) }) {
+                $0.text == $1.text && $0.task == $1.task && $0.incident == $1.incident
+            }
         // What came after the beginning of an outage does not bury it.
         let sorted = groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
         return sorted.filter { $0.isOngoing(since: record.start) }
@@ -232,11 +234,14 @@ struct EventList {
         let effects = group.effects.prefix(EventList.effectLimit) + (rest > 0 ? ["\(rest) more"] : [])
         let title = rest > 0 ? group.effects.joined(separator: "; ") : nil
         let note = HTML("span", class: "note", with: ["title": title], "→ \(effects.joined(separator: "; "))")
+        let link = line.incident.map {
+            HTML("span", class: "note", HTML("a", with: ["href": "/incidents/\($0)"], "details"))
+        }
         return HTML(
             "li", class: line.tone.rawValue, .time(group.begin),
             HTML(
                 "span", .failure("\(name)\(group.text)\(.times(group.count))", of: group.party), self.notes(on: group),
-                effects.isEmpty ? nil : note))
+                effects.isEmpty ? nil : note, link))
     }
 
     private func notes(on group: EventGroup) -> HTML? {
