@@ -60,10 +60,16 @@ struct ExplainRun: Sendable {
             }
             group.addTask { await interrupts.first { _ in true }.map { (live.last, $0) } }
             defer { group.cancelAll() }
-            for await end in group {
-                if let end { return end }
+            var signal: Int32?
+            for await case let end? in group {
+                // What has been measured is worth waiting for: a second at most.
+                guard self.measuring != nil, signal == nil, end.signal != nil else {
+                    return (end.explanation, signal ?? end.signal)
+                }
+                signal = end.signal
+                group.cancelAll()
             }
-            return (live.last, nil)
+            return (live.last, signal)
         }
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TidegateCore
 import TidegateTestKit
@@ -115,6 +116,22 @@ struct SlowExplainTests {
         #expect(lines.last == "Not known behind that: on the way, the server.", "\(text)")
         let brief = try await Program(command + ["--brief"]).finish().output
         #expect(brief.hasPrefix("Slow: ") && brief.hasSuffix("wherever they go.\n"), "\(brief)")
+    }
+
+    @Test("An interrupt ends a long measurement, and what was measured until then is printed")
+    func interrupt() async throws {
+        let lab = try await SlowLab()
+        defer { lab.end() }
+        let program = try Program(
+            lab.client.inside([
+                BuiltProduct.path(of: "tidegate"), "explain", "--for", "5m", "http://\(SlowLab.serverAddress)/",
+            ]))
+        #expect(await eventually { lab.far.counts.there.carried > 100 })
+        program.signal(SIGINT)
+        let output = await program.finish()
+        #expect(output.status == 130)
+        let row = try #require(output.output.split(separator: "\n").first { $0.hasPrefix("203.0.113.2 ") }, "\(output)")
+        #expect(row.contains(" 0 % ") && row.hasSuffix("the server"), "\(row)")
     }
 
     @Test("A full line is said to be this host's own or the provider's while this host fills it")
