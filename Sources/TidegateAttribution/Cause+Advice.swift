@@ -242,6 +242,7 @@ extension SlowCause {
     /// What to do, in one sentence.
     var advice: String {
         switch self {
+        case .lossOnLink(_, let interface): "Replace the cable of \(interface), or try another port."
         case .lossNear:
             "Try another cable or port, or move closer to the access point; if it persists, it is the router."
         case .lossInOrBehind(_, let router): "Measure for longer (--for 30s) to tell \(router) from what is behind it."

@@ -33,7 +33,7 @@ package struct QualityTable {
             }
             return quality
         }
-        let order: [Segment] = [.router, .provider, .path, .server]
+        let order: [Segment] = [.link, .router, .provider, .path, .server]
         let place = order.firstIndex(of: cause.segment) ?? order.count - 1
         (quality.cause, quality.advice, quality.hidden) = (cause, cause.advice, Array(order[(place + 1)...]))
         return quality
@@ -49,7 +49,8 @@ package struct QualityTable {
 
     private var lossNear: SlowCause? {
         guard let router = self.host(.router), let ratio = self.leastLoss(from: .router) else { return nil }
-        return .lossNear(ratio, router: router.address)
+        return self.evidence.linkErrors ?? 0 >= Thresholds.linkErrors
+            ? .lossOnLink(ratio, interface: self.evidence.interface) : .lossNear(ratio, router: router.address)
     }
 
     private var lossBehind: SlowCause? {

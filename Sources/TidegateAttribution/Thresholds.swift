@@ -73,6 +73,8 @@ package enum Thresholds {
     package static let lateTimer = Duration.milliseconds(20)
     /// The share of lost echoes that a path may have.
     package static let loss = 0.01
+    /// So many damaged frames in a few seconds are no accident.
+    package static let linkErrors: UInt64 = 2
     /// The kernel sends a SYN again after a second (RFC 6298).
     package static let repeatedPacket = Duration.milliseconds(900)
     /// How much longer than an echo a resolver may take for a name that it knows.

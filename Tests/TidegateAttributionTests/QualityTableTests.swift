@@ -67,6 +67,19 @@ import TidegateCore
         #expect(quality.cause.map { Cause.slow($0).party } == .unknown)
     }
 
+    @Test(
+        "Loss before the router is this host's link if the interface counts errors", arguments: [(1, false), (2, true)])
+    func lossOnLink(errors: UInt64, isLink: Bool) {
+        let lossy = Answers(3, lost: 6)
+        let evidence = Self.evidence(router: lossy, provider: lossy, server: lossy, other: lossy) {
+            $0.linkErrors = errors
+        }
+        let quality = QualityTable.quality(of: evidence)
+        #expect((quality.cause == .lossOnLink(6.0 / 46, interface: "lan")) == isLink)
+        #expect(quality.cause.map { Cause.slow($0).party } == (isLink ? .mine : .unknown))
+        #expect(quality.hidden.contains(.router) == isLink)
+    }
+
     @Test("Loss behind a router that loses nothing is the provider's; if it may lose some, the two stay a pair")
     func lossBehind() {
         func cause(_ lost: Int) -> SlowCause? {
@@ -225,7 +238,8 @@ import TidegateCore
     func sentences(address: IPAddress?) throws {
         let address = try #require(address)
         let causes: [SlowCause] = [
-            .lossNear(0.14, router: address), .lossInOrBehind(0.05, router: address),
+            .lossOnLink(0.14, interface: "enx00e04c680123"), .lossNear(0.14, router: address),
+            .lossInOrBehind(0.05, router: address),
             .lossBehind(0.1, router: address, isEverywhere: true), .lossOnTheWay(0.1, to: address),
             .echoLoss(0.2, to: address), .delayNear(.milliseconds(41), router: address),
             .delayBehind(.milliseconds(407), to: address, ownTraffic: 3_900_000),

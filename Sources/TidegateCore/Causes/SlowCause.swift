@@ -1,5 +1,7 @@
 /// What makes a target slow that works.
 package enum SlowCause: Sendable, Hashable {
+    /// Packets are lost before or in the router, and the interface counts errors.
+    case lossOnLink(Double, interface: String)
     /// Packets are lost before or in the router.
     case lossNear(Double, router: IPAddress)
     /// Packets are lost in the router or beyond it.
@@ -25,6 +27,7 @@ package enum SlowCause: Sendable, Hashable {
     /// Where the trouble begins.
     package var segment: Segment {
         switch self {
+        case .lossOnLink: .link
         case .lossNear, .lossInOrBehind, .delayNear: .router
         case .lossBehind, .delayBehind: .provider
         case .lossOnTheWay, .echoLoss, .delayOnTheWay: .path
@@ -36,6 +39,7 @@ package enum SlowCause: Sendable, Hashable {
     /// The responsible party; unknown where two cannot be told apart.
     var party: FaultParty {
         switch self {
+        case .lossOnLink: .mine
         case .lossNear, .lossInOrBehind, .echoLoss, .delayNear, .delayBehind: .unknown
         case .lossBehind(_, router: _, let isEverywhere): isEverywhere ? .upstream : .unknown
         case .lossOnTheWay, .delayOnTheWay: .path
@@ -46,6 +50,8 @@ package enum SlowCause: Sendable, Hashable {
 
     var texts: CauseTexts {
         switch self {
+        case .lossOnLink(let loss, let interface):
+            ("lossOnLink", "\(Self.percent(loss)) of packets are lost on \(interface), which counts errors")
         case .lossNear(let loss, let router):
             ("lossNear", "\(Self.percent(loss)) of packets are lost before or in your router \(router)")
         case .lossInOrBehind(let loss, let router):
@@ -84,13 +90,14 @@ package enum SlowCause: Sendable, Hashable {
 
 /// A part of the path to a target.
 package enum Segment: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
-    case router, provider, resolver, path, server
+    case link, router, provider, resolver, path, server
     /// Another destination, for comparison.
     case reference
 
     /// The part in words.
     package var description: String {
         switch self {
+        case .link: "this host's link"
         case .router: "your router"
         case .provider: "beyond your router"
         case .resolver: "the resolver"

@@ -22,9 +22,10 @@ struct QualityMeter: Sendable {
         var evidence = self.path.evidence
         async let lookup = self.lookup
         let hosts = await self.hosts
-        let (before, start) = (InterfaceBytes(of: evidence.interface), self.now)
+        let (before, start) = (InterfaceCounters(of: evidence.interface), self.now)
         let burst = await self.burst(to: hosts, for: max(time ?? .zero, Self.shortestTime))
-        if let before, let after = InterfaceBytes(of: evidence.interface) {
+        if let before, let after = InterfaceCounters(of: evidence.interface) {
+            evidence.linkErrors = after.errors &- before.errors
             evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
         }
         evidence.lateness = burst.lateness
