@@ -33,15 +33,18 @@ struct TasksListCommand: AsyncParsableCommand {
             return
         }
         var renderer = TerminalRenderer()
-        var last: [TaskDocument]?
+        // At a fixed time: neither an age nor what a table leaves out is a change.
+        var last: [String]?
+        let start = SystemClock().wall()
         while true {
             let reply = try await self.reply()
+            let now = self.lines(reply, .plain, at: start)
             if terminal.isOutputTerminal, !self.control.output.json {
                 terminal.print(renderer.render(self.screen(reply, terminal)), terminator: "")
-            } else if reply != last {
+            } else if now != last {
                 for line in self.lines(reply, terminal.outputStyle) { terminal.print(line) }
             }
-            last = reply
+            last = now
             try await Task.sleep(for: .seconds(1))
         }
     }
@@ -50,7 +53,9 @@ struct TasksListCommand: AsyncParsableCommand {
         try await self.control.connecting(try await self.control.client.tasks())
     }
 
-    private func lines(_ reply: [TaskDocument], _ style: TextStyle) -> [String] {
+    private func lines(
+        _ reply: [TaskDocument], _ style: TextStyle, at now: WallTime = SystemClock().wall()
+    ) -> [String] {
         let tasks = reply.filter { task in
             self.state.isEmpty || TaskText.State(task).map(self.state.contains) ?? false
         }
@@ -59,7 +64,7 @@ struct TasksListCommand: AsyncParsableCommand {
             return [object.description]
         }
         if self.control.output.quiet { return tasks.map(\.id) }
-        return TaskText.list(tasks, style, at: SystemClock().wall(), isVerbose: self.control.output.verbose)
+        return TaskText.list(tasks, style, at: now, isVerbose: self.control.output.verbose)
     }
 
     // A repainted block must fit on the screen, and its lines must not wrap.
