@@ -17,7 +17,7 @@ FUZZ ?= 300
 # Where packages go.
 PACKAGES ?= .build/packages
 STAGE = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' packaging/stage
-# With more tests at a time each takes longer, and none ends earlier: most of them wait for a process or a processor.
+# With more tests at a time each takes longer, and none ends earlier; end-to-end tests run beside the others.
 TESTS_AT_A_TIME ?= 6
 # The tests run with every check for overlapping access; in a release that check alone is a fifteenth of a small request.
 RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath -Xswiftc -enforce-exclusivity=unchecked
