@@ -8,7 +8,7 @@ struct Table {
         var parts: [String]
         var color: TextColor?
 
-        var text: String { self.parts.joined(separator: ", ") }
+        var text: String { self.parts.count == 1 ? self.parts[0] : self.parts.joined(separator: ", ") }
 
         /// The parts in lines of at most `width`, unless a single part is longer.
         func wrapped(to width: Int) -> [String] {

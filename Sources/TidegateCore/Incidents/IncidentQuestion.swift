@@ -54,6 +54,20 @@ private struct Sum: Sendable {
     var total = IncidentAnswer.Total()
     var down: [(WallTime, WallTime)] = []
     var proven: [(WallTime, WallTime)] = []
+
+    mutating func add(_ incident: Incident, from start: WallTime?, to end: WallTime) {
+        self.total.count += 1
+        self.total.longest = max(self.total.longest, incident.downtime(from: nil, to: end))
+        guard incident.kind != .degraded else {
+            self.total.degraded += incident.downtime(from: start, to: end)
+            return
+        }
+        let times = incident.drops.map { drop in
+            (start.map { max($0, drop.start) } ?? drop.start, min(drop.end ?? end, end))
+        }
+        self.down += times
+        if incident.finding.certainty == .proven { self.proven += times }
+    }
 }
 
 /// Incidents, what all of them add up to, and the time that Tidegate watched.
@@ -132,19 +146,8 @@ package struct IncidentAnswer: Sendable {
 
     private mutating func count(_ incident: Incident) {
         let end = min(self.question.until ?? self.now, self.now)
-        var sum = self.sums[incident.finding.party] ?? Sum()
-        sum.total.count += 1
-        sum.total.longest = max(sum.total.longest, incident.downtime(from: nil, to: end))
-        if incident.kind == .degraded {
-            sum.total.degraded += incident.downtime(from: self.question.since, to: end)
-        } else {
-            let times = incident.drops.map { drop in
-                (self.question.since.map { max($0, drop.start) } ?? drop.start, min(drop.end ?? end, end))
-            }
-            sum.down += times
-            if incident.finding.certainty == .proven { sum.proven += times }
-        }
-        self.sums[incident.finding.party] = sum
+        // In place: a copy of what has been added up would be made for each incident.
+        self.sums[incident.finding.party, default: Sum()].add(incident, from: self.question.since, to: end)
     }
 }
 

@@ -58,7 +58,10 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     package var clockTime: String { String(self.description.dropFirst(11).prefix(8)) }
 
     /// The time with its date, to the second: `2026-11-21 12:03:11 UTC`.
-    package var dateAndTime: String { "\(self.description.prefix(10)) \(self.clockTime) UTC" }
+    package var dateAndTime: String {
+        let text = self.description
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
+    }
 
     /// The time from this moment to `now` in whole seconds, rounded down; zero if the moment is later.
     package func ago(at now: WallTime) -> Duration {
