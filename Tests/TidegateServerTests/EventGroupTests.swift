@@ -53,19 +53,27 @@ import Testing
         #expect(groups.allSatisfy { $0.end == nil })
     }
 
-    @Test("An event of an incident leads to the page of the incident")
-    func incident() {
-        let incident = Incident(
-            id: "019a21ee-0000-7000-8000-000000000001", .network, name: nil,
-            Incident.Finding(party: .upstream, cause: "nothing beyond 10.0.0.1 answers", certainty: .probable),
-            start: PageState.ago(60))
-        var record = HistoryRecord(from: PageState.ago(600))
-        for kind in [IncidentEvent.Kind.opened, .changed] {
-            record.append(EventLine(PageState.event(.incident(IncidentEvent(kind, incident)), at: 60)))
+    @Test("An event leads to the outage that began with it, and to no other one")
+    func incident() throws {
+        func incident(_ id: String, _ party: FaultParty, _ start: WallTime) -> Incident {
+            Incident(
+                id: id, .network, name: nil,
+                Incident.Finding(party: party, cause: "uplink has no carrier", certainty: .proven), start: start)
         }
-        let groups = EventGroup.all(of: record)
-        let html = EventList(groups: groups, choice: PageChoice(), taskNames: [:], now: PageState.now).html.markup
-        #expect(groups.count == 1 && html.contains("href=\"/incidents/\(incident.id)\""), "\(html)")
+        let groups = EventGroup.all(of: PageState.pulledCable.record)
+        let begin = try #require(groups.first).begin
+        func html(_ incidents: Incident...) -> String {
+            EventList(
+                groups: groups, choice: PageChoice(), taskNames: [:], incidents: incidents, now: PageState.now
+            ).html.markup
+        }
+        let (late, early) = (
+            incident("late", .mine, begin + .seconds(3600)), incident("early", .mine, begin - .seconds(60))
+        )
+        let (own, other) = (incident("own", .mine, begin - .milliseconds(800)), incident("other", .upstream, begin))
+        #expect(html(late, other, own, early).components(separatedBy: "href=\"/incidents/").count == 2)
+        #expect(html(late, other, own, early).contains("<a href=\"/incidents/own\">outage</a>"))
+        #expect(!html(late, other, early).contains("/incidents/"))
     }
 
     @Test("Requests that fail alike are one event with a count")

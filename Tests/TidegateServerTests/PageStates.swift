@@ -258,7 +258,7 @@ enum PageState: String, CaseIterable {
         record.add(.init(time: Self.ago(seconds - lasting), from: ReachabilityLevel.none, to: .routed))
     }
 
-    static func event(_ payload: Event.Payload, at seconds: Int) -> Event {
+    private static func event(_ payload: Event.Payload, at seconds: Int) -> Event {
         Event(sequence: 1, time: ago(seconds), moment: MonotonicTime(nanoseconds: 0), payload: payload)
     }
 }

@@ -191,7 +191,8 @@ struct PageView {
         let names = self.tasks.tasks.map { ($0.id.description, $0.label(self.configuration.redaction)) }
         return EventList(
             groups: EventGroup.all(of: self.record), choice: self.choice,
-            taskNames: Dictionary(names) { first, _ in first }, now: self.now
+            taskNames: Dictionary(names) { first, _ in first }, incidents: self.incidents?.incidents ?? [],
+            now: self.now
         ).html
     }
 }

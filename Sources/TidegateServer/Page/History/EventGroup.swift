@@ -74,9 +74,7 @@ struct EventGroup: Sendable {
             }
         let groups =
             self.outages(among: network) + self.together(frequent)
-            + self.merged(others.map { ($0, 1, $0.time) }) {
-                $0.text == $1.text && $0.task == $1.task && $0.incident == $1.incident
-            }
+            + self.merged(others.map { ($0, 1, $0.time) }) { $0.text == $1.text && $0.task == $1.task }
         // What came after the beginning of an outage does not bury it.
         let sorted = groups.sorted { ($0.last, $0.cause.rank.rawValue) > ($1.last, $1.cause.rank.rawValue) }
         return sorted.filter { $0.isOngoing(since: record.start) }
@@ -195,6 +193,8 @@ struct EventList {
     let choice: PageChoice
     /// The names of tasks by their ids.
     let taskNames: [String: String]
+    /// The recorded outages, the newest first; an event of one leads to its page.
+    var incidents: [Incident] = []
     let now: WallTime
 
     /// How many entries are shown or folded away.
@@ -234,14 +234,21 @@ struct EventList {
         let effects = group.effects.prefix(EventList.effectLimit) + (rest > 0 ? ["\(rest) more"] : [])
         let title = rest > 0 ? group.effects.joined(separator: "; ") : nil
         let note = HTML("span", class: "note", with: ["title": title], "→ \(effects.joined(separator: "; "))")
-        let link = line.incident.map {
-            HTML("span", class: "note", HTML("a", with: ["href": "/incidents/\($0)"], "details"))
-        }
         return HTML(
             "li", class: line.tone.rawValue, .time(group.begin),
             HTML(
                 "span", .failure("\(name)\(group.text)\(.times(group.count))", of: group.party), self.notes(on: group),
-                effects.isEmpty ? nil : note, link))
+                effects.isEmpty ? nil : note, self.link(to: group)))
+    }
+
+    // The outage that began with the event, or while it lasted, and that has the same party.
+    private func link(to group: EventGroup) -> HTML? {
+        guard group.cause.tone != .good, let party = group.party else { return nil }
+        let first = group.begin - .seconds(5)
+        let own = self.incidents.last { incident in
+            incident.finding.party == party && first <= incident.start && incident.start <= group.end ?? group.last
+        }
+        return own.map { HTML("span", class: "note", HTML("a", with: ["href": "/incidents/\($0.id)"], "outage")) }
     }
 
     private func notes(on group: EventGroup) -> HTML? {

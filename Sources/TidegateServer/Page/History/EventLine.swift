@@ -25,8 +25,6 @@ struct EventLine: Codable, Sendable {
     let effect: String
     /// The task concerned, whose name precedes the text.
     let task: String?
-    /// The incident concerned, which has a page.
-    let incident: String?
     /// What such lines about several subjects say together, after their number; nil if they are not shown together.
     let many: String?
 
@@ -37,12 +35,13 @@ struct EventLine: Codable, Sendable {
 
     init(
         _ text: String, at time: WallTime, rank: Rank = .other, tone: Tone = .plain, party: FaultParty? = nil,
-        subject: String = "", effect: String? = nil, task: TaskID? = nil, incident: String? = nil, many: String? = nil
+        subject: String = "", effect: String? = nil, task: TaskID? = nil, many: String? = nil
     ) {
         self.microseconds = time.microseconds
         (self.rank, self.tone, self.partyName) = (rank, tone, party?.rawValue)
         (self.subject, self.text, self.effect) = (subject, text, effect ?? text)
-        (self.task, self.incident, self.many) = (task?.description, incident, many)
+        self.task = task?.description
+        self.many = many
     }
 
     /// The line of an event; `targets` has the names of the configured targets.
@@ -66,11 +65,7 @@ struct EventLine: Codable, Sendable {
             self.init(event, origin, "servers: no requests for a while after repeated failures")
         case .daemon(.runSkipped(let task)):
             self.init(event, task, "tasks: a run was skipped because the previous one was still active")
-        case .incident(let change):
-            self.init(
-                event.sentence, at: event.time, tone: event.payload.tone, party: event.payload.party,
-                incident: change.incident.id)
-        case .netlink, .session, .connection, .daemon: self.init(event, rank: .other)
+        case .netlink, .session, .connection, .incident, .daemon: self.init(event, rank: .other)
         }
     }
 
