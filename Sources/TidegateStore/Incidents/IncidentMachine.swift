@@ -343,8 +343,8 @@ struct IncidentMachine {
         } else if !incident.isDown {
             incident.append(
                 [Incident.Drop(start: max(failure.since, incident.drops.last?.end ?? failure.since))], count: 1)
-        } else if old.party == new.party || old.party == .unknown, old != new {
-            // More is known of the same outage.
+        } else if old.party == new.party || old.party == .unknown && failure.since <= before, old != new {
+            // More is known of the same outage; what began later is another one.
             (incident.finding, incident.scope) = (new, failure.scope)
             if old.evidence != .null { (incident.finding.evidence, incident.worst) = (old.evidence, new.evidence) }
         } else if old.party != new.party, new.party != .unknown {

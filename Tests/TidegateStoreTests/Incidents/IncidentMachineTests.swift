@@ -153,13 +153,25 @@ import TidegateCore
         var watch = Watch()
         watch.loseHost(.unknown)
         watch.pass(10)
-        watch.loseHost(.gateway)
+        // The diagnosis keeps the start of what it could not explain.
+        watch.loseHost(.gateway, since: watch.at(0))
         #expect(watch.incidents.count == 1 && watch.sorted[0].finding.party == .gateway)
         watch.pass(10)
         watch.loseHost(.upstream)
         #expect(watch.sorted.map(\.finding.party) == [.gateway, .upstream])
         #expect(watch.sorted[0].endReason == .partyChanged && watch.sorted[1].continues == watch.sorted[0].id)
         #expect(watch.sorted[0].end == watch.sorted[1].start)
+    }
+
+    @Test("What began after an outage of an unknown party takes no blame for the time before")
+    func later() {
+        var watch = Watch()
+        watch.loseHost(.unknown)
+        watch.pass(10)
+        watch.loseHost(.mine)
+        watch.pass(10)
+        #expect(watch.sorted.map(\.finding.party) == [.unknown, .mine])
+        #expect(watch.sorted[0].end == watch.at(10) && watch.sorted[1].start == watch.at(10))
     }
 
     @Test("Three drops within five minutes are one intermittent incident, which ends after three clean minutes")
