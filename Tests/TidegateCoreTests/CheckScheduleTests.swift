@@ -1,20 +1,9 @@
 import Testing
+import TidegateTestKit
 import TidegateCore
 
 /// When recurring checks run.
 struct CheckScheduleTests {
-    /// A generator that gives the same numbers for the same seed (SplitMix64).
-    private struct Seeded: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = self.state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
 
     private func at(_ milliseconds: Int) -> MonotonicTime {
         MonotonicTime(nanoseconds: 1_000_000_000) + .milliseconds(milliseconds)
@@ -27,11 +16,11 @@ struct CheckScheduleTests {
     /// A schedule with its generator, whose transitions can stand in an expectation.
     private final class Fixture {
         var value: CheckSchedule<Int>
-        var generator: Seeded
+        var generator: SeededGenerator
 
         init(_ ids: Range<Int>, every interval: Duration, jitter: Double, seed: UInt64, at now: MonotonicTime) {
             self.value = CheckSchedule(jitter: jitter)
-            self.generator = Seeded(state: seed)
+            self.generator = SeededGenerator(seed: seed)
             for id in ids {
                 self.value.add(id, every: interval)
                 self.value.resume(id, at: now)

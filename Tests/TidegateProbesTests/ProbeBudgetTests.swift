@@ -1,5 +1,6 @@
 import Synchronization
 import Testing
+import TidegateTestKit
 
 @testable import TidegateProbes
 
@@ -14,19 +15,6 @@ struct ProbeBudgetTests {
 
         func note(_ name: String) -> @Sendable () -> Void {
             { self.list.withLock { $0.append(name) } }
-        }
-    }
-
-    /// SplitMix64, which gives the same numbers in every run.
-    private struct Chance: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = self.state
-            mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed >> 31
         }
     }
 
@@ -99,7 +87,7 @@ struct ProbeBudgetTests {
             var held = 0
             var isWaiting = false
         }
-        var chance = Chance(state: seed)
+        var chance = SeededGenerator(seed: seed)
         let budget = ProbeBudget(limit: 100)
         let resumed = Mutex<Set<UInt64>>([])
         var bodies: [Body] = (0..<50).map { _ in

@@ -75,21 +75,6 @@ private final class Chunks: Sendable {
     func next() -> [UInt8]? { self.rest.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// Random numbers that are the same in every run (splitmix64).
-package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    package init(seed: UInt64) { self.state = seed }
-
-    package mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// A temporary directory, removed with its object.
 package final class Scratch {
     package let path: String

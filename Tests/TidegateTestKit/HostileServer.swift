@@ -272,30 +272,17 @@ package struct HostileServer: Sendable {
                 return counts[request.path] ?? 0
             }
             before(request)
-            var generator = SplitGenerator(state: seed << 32 | UInt64(request.number))
+            var generator = SeededGenerator(seed: seed << 32 | UInt64(request.number))
             let steps = trick.steps(request)
             return LiveServerAnswer(seed == 0 ? steps : steps.flatMap { self.split($0, using: &generator) })
         }
     }
 
     private static func split(
-        _ step: LiveServerAnswer.Step, using generator: inout SplitGenerator
+        _ step: LiveServerAnswer.Step, using generator: inout SeededGenerator
     ) -> [LiveServerAnswer.Step] {
         guard case .send(let bytes) = step, bytes.count > 1 else { return [step] }
         let place = Int.random(in: 1..<bytes.count, using: &generator)
         return [.send(Array(bytes[..<place])), .wait(milliseconds: 1), .send(Array(bytes[place...]))]
-    }
-}
-
-/// The generator splitmix64.
-private struct SplitGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
     }
 }

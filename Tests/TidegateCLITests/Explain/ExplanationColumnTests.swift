@@ -1,21 +1,9 @@
 @testable import TidegateCore
 import Testing
 import Tidegate
+import TidegateTestKit
 
 @testable import TidegateCLI
-
-/// A small generator of numbers (SplitMix64), so that a failure can be repeated.
-private struct RandomSource: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
-    }
-}
 
 @Suite struct ExplanationColumnTests {
     private static let pieces = [
@@ -24,13 +12,13 @@ private struct RandomSource: RandomNumberGenerator {
         String(repeating: "long", count: 60), "via 10.0.0.1 dev eth0", "",
     ]
 
-    private func clause(_ generator: inout RandomSource) -> String {
+    private func clause(_ generator: inout SeededGenerator) -> String {
         (0..<Int.random(in: 0...9, using: &generator)).map { _ in
             (Self.pieces.randomElement(using: &generator) ?? "") + (Bool.random(using: &generator) ? " " : "")
         }.joined()
     }
 
-    private func explanation(_ generator: inout RandomSource) -> Explanation {
+    private func explanation(_ generator: inout SeededGenerator) -> Explanation {
         let ladders = AddressFamily.allCases.map { family in
             Explanation.Ladder(
                 family: family,
@@ -52,7 +40,7 @@ private struct RandomSource: RandomNumberGenerator {
 
     @Test("No line is wider than the terminal or 100 columns, and none obeys what others wrote", arguments: 0..<60)
     func columns(_ seed: UInt64) {
-        var generator = RandomSource(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let explanation = self.explanation(&generator)
         for width in [40, 57, 80, 100, 250] {
             let lines = ExplanationText.lines(explanation, TextStyle(isColored: false, width: width))

@@ -1,4 +1,5 @@
 internal import Testing
+internal import TidegateTestKit
 internal import TidegateCore
 
 @testable internal import TidegateNetwork
@@ -234,7 +235,7 @@ struct MessageDecoderTests {
 
     @Test("Rules, neighbours, settings and routes of random bytes decode without a crash")
     func fuzzedObjects() {
-        var random = SplitMix(state: 3)
+        var random = SeededGenerator(seed: 3)
         var decoded = 0
         let types: [UInt16] = [32, 28, 29, 80, 24]
         for _ in 0..<20_000 {
@@ -265,7 +266,7 @@ struct MessageDecoderTests {
 
     @Test("A hundred thousand mutations of recorded messages decode without a crash", arguments: [1, 2] as [UInt64])
     func fuzzed(seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         for _ in 0..<50_000 {
             var message = try #require(RecordedMessages.all.randomElement(using: &random))
             for _ in 0..<Int.random(in: 1...8, using: &random) {
@@ -275,18 +276,5 @@ struct MessageDecoderTests {
             let decoded = MessageDecoder.decode(Array(message[..<length]))
             #expect(decoded.count <= length / 16 + 1)
         }
-    }
-}
-
-/// A generator with a seed, so that a failure can be repeated (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var word = self.state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import Testing
+import TidegateTestKit
 import TidegateCore
 
 @testable import TidegateNetwork
@@ -30,7 +31,7 @@ import TidegateCore
     func mutations() throws {
         let query = try self.query()
         let models = self.goodAnswers(to: query)
-        var generator = SplitMix(state: 20_260_101)
+        var generator = SeededGenerator(seed: 20_260_101)
         var answers = 0
         for number in 0..<100_000 {
             var packet = models[number % models.count]
@@ -46,7 +47,7 @@ import TidegateCore
         #expect(answers > 1000, "enough packets have to stay valid for the test to mean anything")
     }
 
-    private func mutate(_ packet: inout [UInt8], _ generator: inout SplitMix) {
+    private func mutate(_ packet: inout [UInt8], _ generator: inout SeededGenerator) {
         guard !packet.isEmpty else { return }
         let place = Int.random(in: 0..<packet.count, using: &generator)
         switch Int.random(in: 0..<6, using: &generator) {

@@ -1,4 +1,5 @@
 import Testing
+import TidegateTestKit
 import TidegateCore
 
 @testable import TidegateNetwork
@@ -159,7 +160,7 @@ struct SocketMessageTests {
 
     @Test("Bytes of real messages, changed at random, are read without harm")
     func noise() {
-        var generator = SplitMix(state: 42)
+        var generator = SeededGenerator(seed: 42)
         let whole = Message(attributes: [(10, [6]), (21, [1, 0, 0, 0, 0, 0, 0, 0]), (2, Self.info(280))]).bytes
         var reports = 0
         for _ in 0..<20_000 {
@@ -173,17 +174,6 @@ struct SocketMessageTests {
         #expect(reports > 5000)
     }
 
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = self.state
-            mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed >> 31
-        }
-    }
 }
 
 extension SocketMessageDecoder {
