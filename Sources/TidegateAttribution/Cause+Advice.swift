@@ -252,7 +252,7 @@ extension SlowCause {
         case .echoLoss: "Measure for longer (--for 30s), and compare with another destination."
         case .delayNear: "Try a cable instead of Wi-Fi, and check the load of the router."
         case .delayBehind(_, to: _, ownTraffic: nil):
-            "Check what else uses the line; if it persists, ask the provider. A satellite takes as long."
+            "Check what else uses the line; if it persists, ask the provider, unless the line is a satellite's."
         case .delayBehind: "Stop this host's own transfers and measure again; if it persists, ask the provider."
         case .slowResolver: "Configure another resolver in /etc/resolv.conf, or check the load of this one."
         case .slowServer: "Check the server's log at this time."

@@ -48,14 +48,15 @@ package struct QualityTable {
     private var loss: SlowCause? { self.lossNear ?? self.lossBehind ?? self.lossOnTheWay }
 
     private var lossNear: SlowCause? {
-        guard let router = self.host(.router), let ratio = self.leastLoss(from: .router) else { return nil }
+        guard let router = self.host(.router), let ratio = self.leastLossy(from: .router)?.lossRatio else { return nil }
         return self.evidence.linkErrors ?? 0 >= Thresholds.linkErrors
             ? .lossOnLink(ratio, interface: self.evidence.interface) : .lossNear(ratio, router: router.address)
     }
 
     private var lossBehind: SlowCause? {
-        guard let router = self.host(.router), let ratio = self.leastLoss(from: .provider) else { return nil }
-        return Self.isCleaner(router, than: ratio)
+        guard let router = self.host(.router), let least = self.leastLossy(from: .provider), let ratio = least.lossRatio
+        else { return nil }
+        return Self.isCleaner(router, than: least)
             ? .lossBehind(ratio, router: router.address, isEverywhere: self.reference != nil)
             : .lossInOrBehind(ratio, router: router.address)
     }
@@ -65,7 +66,7 @@ package struct QualityTable {
         guard let target, Self.isLossy(target), let ratio = target.lossRatio else { return nil }
         let others = [self.reference, self.host(.provider)].compactMap(\.self)
         let connect = self.evidence.phases.connect ?? .zero
-        if others.contains(where: { Self.isCleaner($0, than: ratio) }),
+        if others.contains(where: { Self.isCleaner($0, than: target) }),
             connect - (target.median ?? .zero) >= Thresholds.repeatedPacket
         {
             return .lossOnTheWay(ratio, to: target.address)
@@ -73,22 +74,22 @@ package struct QualityTable {
         return self.evidence.total >= Thresholds.slowTarget ? .echoLoss(ratio, to: target.address) : nil
     }
 
-    // The least loss of the hosts from this one on; nil if one of them loses nothing, or is the last that answers.
-    private func leastLoss(from segment: Segment) -> Double? {
+    // Of the hosts from this one on, the one that loses least; nil if one of them is clean, or the last that answers.
+    private func leastLossy(from segment: Segment) -> Host? {
         let later = (self.hosts + [self.reference].compactMap(\.self)).filter {
             segment == .router || $0.segment != .router
         }
         guard later.count > 1, later.allSatisfy(Self.isLossy) else { return nil }
-        return later.compactMap(\.lossRatio).min()
+        return later.min { $0.gaps * $1.sent < $1.gaps * $0.sent }
     }
 
     // Two gaps in 46 echoes are no accident on a path that loses 0.3 % of them, with a probability of 99 %.
     private static func isLossy(_ host: Host) -> Bool {
-        host.gaps >= 2 && (host.lossInterval?.lowerBound ?? 0) > Thresholds.loss
+        host.gaps >= 2 && (host.gapInterval?.lowerBound ?? 0) > Thresholds.loss
     }
 
-    private static func isCleaner(_ host: Host, than ratio: Double) -> Bool {
-        host.lossInterval.map { $0.upperBound < ratio } ?? false
+    private static func isCleaner(_ host: Host, than other: Host) -> Bool {
+        host.gapInterval.map { $0.upperBound < Double(other.gaps) / Double(other.sent) } ?? false
     }
 
     // MARK: Delay
@@ -96,14 +97,14 @@ package struct QualityTable {
     /// The largest share of the time, if it is at least a half.
     private var delay: SlowCause? {
         let (phases, total) = (self.evidence.phases, self.evidence.total)
-        let way = self.target?.median ?? phases.connect ?? .zero
+        let roundTrip = self.target?.median ?? phases.connect ?? .zero
         guard total >= Thresholds.slowTarget else { return nil }
-        let server = (phases.processing ?? .zero) - way
+        let server = (phases.processing ?? .zero) - roundTrip
         let trips = [phases.connect, phases.tls, phases.processing].count { $0 != nil }
         let shares: [(time: Duration, cause: SlowCause?)] = [
-            (way * trips, self.slowWay(way)),
+            (roundTrip * trips, self.slowPath(roundTrip)),
             (phases.resolve ?? .zero, self.slowResolver),
-            (server, server >= Thresholds.lateServer ? .slowServer(server + way, way: way) : nil),
+            (server, server >= Thresholds.lateServer ? .slowServer(server + roundTrip, roundTrip: roundTrip) : nil),
         ]
         return shares.max { $0.time < $1.time }.flatMap { $0.time >= total / 2 ? $0.cause : nil }
     }
@@ -116,13 +117,14 @@ package struct QualityTable {
     }
 
     // The first host that has half of the delay, and none behind it less than that.
-    private func slowWay(_ way: Duration) -> SlowCause? {
-        if let router = self.host(.router), let delay = router.median, delay >= max(way / 2, Thresholds.lateRouter),
+    private func slowPath(_ roundTrip: Duration) -> SlowCause? {
+        if let router = self.host(.router), let delay = router.median,
+            delay >= max(roundTrip / 2, Thresholds.lateRouter),
             !self.isFaster(than: delay, behind: .router)
         {
             return .delayNear(delay, router: router.address)
         }
-        if let host = self.host(.provider), let delay = host.median, delay >= max(way / 2, Thresholds.longLine) {
+        if let host = self.host(.provider), let delay = host.median, delay >= max(roundTrip / 2, Thresholds.longLine) {
             guard !self.isFaster(than: delay, behind: .provider) else { return nil }
             let traffic = self.evidence.ownTraffic.flatMap { $0 >= Thresholds.ownTraffic ? $0 : nil }
             return .delayBehind(delay, to: host.address, ownTraffic: traffic)
@@ -130,7 +132,8 @@ package struct QualityTable {
         guard let target, let wait = Self.wait(target), wait >= Thresholds.queue, let reference,
             let other = Self.wait(reference), other < Thresholds.queue / 2
         else { return nil }
-        return .delayOnTheWay((target.percentile(95) ?? way) - (target.roundTrips.first ?? .zero), to: target.address)
+        return .delayOnTheWay(
+            (target.percentile(95) ?? roundTrip) - (target.roundTrips.first ?? .zero), to: target.address)
     }
 
     // How long packets usually wait in queues.

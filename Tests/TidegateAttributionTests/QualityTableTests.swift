@@ -93,6 +93,14 @@ import TidegateCore
         #expect(cause(1) == .lossInOrBehind(5.0 / 46, router: Self.router))
     }
 
+    @Test("A gap that all hosts had, and some loss beyond the router, does not make the gap the provider's")
+    func commonGap() {
+        let beyond = Answers(32, lost: 22, gaps: 3)
+        let evidence = Self.evidence(
+            router: Answers(1.2, lost: 20, gaps: 1), provider: beyond, server: beyond, other: beyond)
+        #expect(QualityTable.quality(of: evidence).cause == .lossInOrBehind(22.0 / 46, router: Self.router))
+    }
+
     @Test("Two destinations that lose are the provider's also if no router beyond the gateway answers")
     func lossOfTwo() {
         let evidence = Self.evidence(provider: nil, server: Answers(32, lost: 6), other: Answers(32, lost: 5))
@@ -152,7 +160,7 @@ import TidegateCore
         #expect(QualityTable.quality(of: near).cause == .delayNear(.milliseconds(160), router: Self.router))
         let busy = Self.evidence(router: Answers(160)) { Self.phases(&$0, 32, 1400) }
         #expect(
-            QualityTable.quality(of: busy).cause == .slowServer(.milliseconds(1400), way: .microseconds(31_700)),
+            QualityTable.quality(of: busy).cause == .slowServer(.milliseconds(1400), roundTrip: .microseconds(31_700)),
             "a router that answers echoes late forwards quickly")
         let alone = Self.evidence(router: Answers(60), provider: Answers(15), server: nil, other: nil) {
             Self.phases(&$0, 110, 200)
@@ -202,7 +210,7 @@ import TidegateCore
     func server() {
         let late = Self.evidence { Self.phases(&$0, 32, 2034) }
         #expect(
-            QualityTable.quality(of: late).cause == .slowServer(.milliseconds(2034), way: .microseconds(31_700)))
+            QualityTable.quality(of: late).cause == .slowServer(.milliseconds(2034), roundTrip: .microseconds(31_700)))
         let both = Self.evidence(
             provider: Answers(12, lost: 6), server: Answers(32, lost: 6), other: Answers(32, lost: 6)
         ) { Self.phases(&$0, 32, 2034) }
@@ -244,7 +252,7 @@ import TidegateCore
             .echoLoss(0.2, to: address), .delayNear(.milliseconds(41), router: address),
             .delayBehind(.milliseconds(407), to: address, ownTraffic: 3_900_000),
             .delayOnTheWay(.milliseconds(322), to: address), .slowResolver(address, .milliseconds(332)),
-            .slowServer(.milliseconds(2034), way: .milliseconds(32)),
+            .slowServer(.milliseconds(2034), roundTrip: .milliseconds(32)),
         ]
         for cause in causes {
             var explanation = Explanation(target: "api.test", addresses: [], ladders: [], conclusion: .worksBut)

@@ -16,7 +16,7 @@ struct ExplainRun: Sendable {
     let families: [AddressFamily]
     /// The maximum time for each target.
     let limit: Duration
-    /// How long the way is measured even if the target is not slow; nil for not at all.
+    /// How long the path is measured even if the target is not slow; nil for not at all.
     let measuring: Duration?
     let output: Output
     /// Asks a running daemon for what it knows.

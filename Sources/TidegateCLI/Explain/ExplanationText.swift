@@ -87,7 +87,7 @@ enum ExplanationText {
                 .init(host.percentile(95)?.shortText ?? ""), .init("\(host.sent)"), .init("\(host.segment)"))
         }
         let hidden = quality.hidden.map(\.description).joined(separator: ", ")
-        return table.lines(style) + (hidden.isEmpty ? [] : ["Not known behind that: \(hidden)."])
+        return table.lines(style) + (hidden.isEmpty ? [] : ["Not known because of that: \(hidden)."])
     }
 
     private static func place(_ failure: RungReport, _ explanation: Explanation) -> String {

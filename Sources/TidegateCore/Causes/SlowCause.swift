@@ -21,8 +21,8 @@ package enum SlowCause: Sendable, Hashable {
     case delayOnTheWay(Duration, to: IPAddress)
     /// The resolver answers late.
     case slowResolver(IPAddress, Duration)
-    /// The server answers late, by so much more than the way takes.
-    case slowServer(Duration, way: Duration)
+    /// The server answers a request so late, although a round trip is short.
+    case slowServer(Duration, roundTrip: Duration)
 
     /// Where the trouble begins.
     package var segment: Segment {
@@ -78,8 +78,8 @@ package enum SlowCause: Sendable, Hashable {
             ("delayOnTheWay", "packets wait up to \(delay.shortText) on the way to \(server)")
         case .slowResolver(let server, let time):
             ("slowResolver", "the resolver \(server) takes \(time.shortText) for a name that it knows")
-        case .slowServer(let time, let way):
-            ("slowServer", "the server answers after \(time.shortText); the way takes \(way.shortText)")
+        case .slowServer(let time, let trip):
+            ("slowServer", "the server answers after \(time.shortText); a round trip takes \(trip.shortText)")
         }
     }
 
@@ -89,7 +89,7 @@ package enum SlowCause: Sendable, Hashable {
 }
 
 /// A part of the path to a target.
-package enum Segment: String, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+package enum Segment: String, Sendable, Hashable, CustomStringConvertible {
     case link, router, provider, resolver, path, server
     /// Another destination, for comparison.
     case reference
@@ -101,7 +101,7 @@ package enum Segment: String, Sendable, Hashable, CaseIterable, CustomStringConv
         case .router: "your router"
         case .provider: "beyond your router"
         case .resolver: "the resolver"
-        case .path: "on the way"
+        case .path: "the path to the server"
         case .server: "the server"
         case .reference: "for comparison"
         }

@@ -73,7 +73,7 @@ public struct Explanation: Sendable, Hashable {
     public var party: FaultParty?
     /// What to do about it, in one plain sentence; empty if there is nothing to do.
     public var advice: String = ""
-    /// How good the way to a target is that was reached; nil if it was not measured.
+    /// The measured quality of the path to a target that was reached; nil if it was not measured.
     package var quality: Quality?
 
     /// The target of a diagnosis of every way out.

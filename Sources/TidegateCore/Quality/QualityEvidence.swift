@@ -27,11 +27,16 @@ package struct QualityEvidence: Sendable, Hashable {
             self.roundTrips.isEmpty ? nil : self.roundTrips[(self.roundTrips.count - 1) * share / 100]
         }
 
-        /// The bounds of the true share of gaps, with a probability of 95 % (Wilson's interval).
-        package var lossInterval: ClosedRange<Double>? {
+        /// The bounds of the true loss, with a probability of 95 %.
+        package var lossInterval: ClosedRange<Double>? { self.interval(of: self.lost) }
+        /// The bounds of the true share of gaps.
+        package var gapInterval: ClosedRange<Double>? { self.interval(of: self.gaps) }
+
+        // Wilson's interval.
+        private func interval(of events: Int) -> ClosedRange<Double>? {
             guard self.sent > 0 else { return nil }
             let (z, count) = (1.96, Double(self.sent))
-            let share = Double(self.gaps) / count
+            let share = Double(events) / count
             let scale = 1 + z * z / count
             let middle = (share + z * z / (2 * count)) / scale
             let half = z / scale * (share * (1 - share) / count + z * z / (4 * count * count)).squareRoot()

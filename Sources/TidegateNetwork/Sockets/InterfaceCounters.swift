@@ -18,7 +18,7 @@ package struct InterfaceCounters: Sendable, Hashable {
             let numbers = parts[1].split(separator: " ").compactMap { UInt64($0) }
             guard numbers.count > 14 else { return nil }
             (self.received, self.sent) = (numbers[0], numbers[8])
-            // errs, fifo and frame of both directions, and carrier: errs contains some of them in some drivers.
+            // Received errs and frame, sent errs and carrier: in some drivers the first contains the second.
             self.errors = max(numbers[2], numbers[5]) + max(numbers[10], numbers[14])
             return
         }

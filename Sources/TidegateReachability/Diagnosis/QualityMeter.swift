@@ -150,7 +150,7 @@ struct QualityMeter: Sendable {
 }
 
 extension QualityEvidence.Host {
-    /// It with the round trips of echoes in their order, nil for those that were lost.
+    /// A copy with these round trips in the order of the echoes; nil stands for a lost one.
     fileprivate func answering(_ roundTrips: [Duration?]) -> Self {
         var host = self
         (host.sent, host.roundTrips) = (roundTrips.count, roundTrips.compactMap(\.self))

@@ -113,7 +113,7 @@ struct SlowExplainTests {
             lines.contains("slow at    beyond your router") && lines.contains("whose      your provider"), "\(text)")
         let rows = lines.filter { $0.hasSuffix("your router") && $0.hasPrefix("10.0.0.1 ") }
         #expect(rows.count == 1 && rows[0].contains(" 0 % "), "\(text)")
-        #expect(lines.last == "Not known behind that: on the way, the server.", "\(text)")
+        #expect(lines.last == "Not known because of that: the path to the server, the server.", "\(text)")
         let brief = try await Program(command + ["--brief"]).finish().output
         #expect(brief.hasPrefix("Slow: ") && brief.hasSuffix("wherever they go.\n"), "\(brief)")
     }
