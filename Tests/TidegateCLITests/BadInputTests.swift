@@ -42,6 +42,13 @@ import Tidegate
         (["connections", "--owner", "--by", "gateway"], "--owner and --by gateway are mutually exclusive"),
         (["explain", "-4", "-6", "a.example"], "-4 and -6 are mutually exclusive"),
         (["explain", "--brief", "--json"], "--brief and --json are mutually exclusive"),
+        (
+            ["explain", "--for", "soon", "a.example"],
+            "--for: \"soon\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
+        ),
+        (["explain", "--for", "11m", "a.example"], "--for: at most 10 minutes"),
+        (["explain", "--for", "3s"], "--for requires a target"),
+        (["explain", "--for", "3s", "-q", "a.example"], "--for and --quiet are mutually exclusive"),
         (["explain", "--brief", "-v"], "--brief and --verbose are mutually exclusive"),
         (["explain", "--brief", "-q"], "--brief and --quiet are mutually exclusive"),
         (["explain", "a.example", "--timeout", "0"], "--timeout: \"0\" is not a finite duration greater than 0"),

@@ -7,8 +7,8 @@ package import TidegateNetwork
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
 /// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each
-/// resolver, one request to the target. Only ``explain(_:families:within:measuring:progress:)`` sends more. It changes nothing, and only remembers which gateways answered during an
-/// outage.
+/// resolver, one request to the target. Only ``explain(_:families:within:measuring:progress:)`` sends more. It changes
+/// nothing, and only remembers which gateways answered during an outage.
 package final class PathDiagnostics: Sendable {
     let monitor: ReachabilityMonitor
     let resolver: any NameResolver
@@ -59,9 +59,15 @@ package final class PathDiagnostics: Sendable {
     ) async -> Explanation {
         let found = await self.findings(target, families: families, within: limit, progress: progress)
         var explanation = ExplanationComposer.compose(found)
-        guard let path = QualityPath(found), time != nil || path.evidence.total >= Thresholds.slowTarget,
-            [.works, .worksBut].contains(explanation.conclusion)
-        else { return explanation }
+        guard [.works, .worksBut].contains(explanation.conclusion) else { return explanation }
+        guard let path = QualityPath(found) else {
+            if time != nil {
+                explanation.findings.append("its path was not measured: a tunnel, a proxy or this host itself")
+                explanation.conclusion = .worksBut
+            }
+            return explanation
+        }
+        guard time != nil || path.evidence.total >= Thresholds.slowTarget else { return explanation }
         let evidence = await QualityMeter(diagnostics: self, path: path).evidence(for: time)
         let quality = QualityTable.quality(of: evidence)
         explanation.quality = quality

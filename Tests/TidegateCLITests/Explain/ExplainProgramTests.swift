@@ -42,6 +42,14 @@ struct ExplainProgramTests {
         #expect(wait.status == 1 && wait.errors.hasPrefix("tidegate: dns: nosuch.test: "), "\(wait)")
     }
 
+    @Test("--for says that a path cannot be measured")
+    func notMeasured() async throws {
+        let text = try await Office().run("explain", "--for", "2s", "10.0.0.2")
+        #expect(text.status == 0 && text.output.hasPrefix("10.0.0.2 works\n"), "\(text)")
+        let finding = "but        its path was not measured: a tunnel, a proxy or this host itself\n"
+        #expect(text.output.contains(finding), "\(text.output)")
+    }
+
     @Test("A resolver port without a listener ends with 1, and is the resolver's failure")
     func deadResolver() async throws {
         let office = try Office()
