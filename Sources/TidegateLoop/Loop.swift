@@ -44,7 +44,10 @@ package final class Loop {
         let epoll = tg_epoll_create()
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
-        self.bootTimer = try BootTimeTimer()
+        do throws(LoopError) { self.bootTimer = try BootTimeTimer() } catch {
+            close(epoll)
+            throw error
+        }
         self.hasSource = !(time is SystemClock)
         self.source = self.hasSource ? time : nil
         self.updateNow()
