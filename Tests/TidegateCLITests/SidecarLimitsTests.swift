@@ -58,7 +58,7 @@ struct SidecarLimitsTests {
         let isHeld = await eventually(within: .seconds(60)) {
             daemon.log.contains("reason=\"no file descriptor is free\"")
         }
-        #expect(isHeld)
+        #expect(isHeld, "\(daemon.log.suffix(4000))")
         let before = daemon.processorSeconds
         try await ContinuousClock().sleep(for: .seconds(3))
         // A loop that never waits would use all of the three seconds; swift-nio waits every other second.
@@ -68,7 +68,9 @@ struct SidecarLimitsTests {
         #expect(await eventually(within: .seconds(60)) { server.requests.count > count + 1 })
         let answer = try await Program.run(["curl", "-s", "http://127.0.0.1:\(port)/-/healthy"])
         #expect(answer.output == "Tidegate is healthy.\n", "\(answer)")
-        let log = await daemon.stop().errors
+        let end = await daemon.stop()
+        let log = end.errors
+        #expect(end.status == 0, "\(log.suffix(4000))")
         #expect(log.components(separatedBy: "only 90 files and sockets may be open").count == 2, "\(log)")
         #expect(!log.contains("outcome=failure"), "\(log)")
     }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// A program started by a test; its output goes to files, so that a full pipe cannot block it.
 package final class Program: Sendable {
@@ -21,6 +22,7 @@ package final class Program: Sendable {
     /// The program's process id.
     package let id: Int32
     private let exit: Task<Int32, Never>
+    private let isOver: Over
     private let outputFile: URL
     private let errorFile: URL
 
@@ -40,7 +42,10 @@ package final class Program: Sendable {
         defer { for handle in handles { try? handle.close() } }
         (process.standardOutput, process.standardError) = (handles[0], handles[1])
         let (ended, sayEnded) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(1))
+        let isOver = Over()
+        self.isOver = isOver
         process.terminationHandler = { process in
+            isOver.value.withLock { $0 = true }
             let isSignal = process.terminationReason == .uncaughtSignal
             sayEnded.yield(isSignal ? 128 + process.terminationStatus : process.terminationStatus)
             sayEnded.finish()
@@ -92,8 +97,8 @@ package final class Program: Sendable {
     /// What it has written to standard error so far.
     package var errorsSoFar: String { (try? String(contentsOf: self.errorFile, encoding: .utf8)) ?? "" }
 
-    /// Sends it a signal.
-    package func signal(_ number: Int32) { kill(self.id, number) }
+    /// Sends it a signal, unless it is over: its id may be another process's by then.
+    package func signal(_ number: Int32) { self.isOver.value.withLock { if !$0 { kill(self.id, number) } } }
 
     /// Waits for its end; kills it after `limit`.
     package func finish(within limit: Duration = .seconds(60)) async -> Output {
@@ -104,6 +109,10 @@ package final class Program: Sendable {
         let status = await self.exit.value
         killer.cancel()
         return Output(status: status, output: self.outputSoFar, errors: self.errorsSoFar)
+    }
+
+    private final class Over: Sendable {
+        let value = Mutex(false)
     }
 
     private static func create(_ file: URL) throws -> FileHandle {
