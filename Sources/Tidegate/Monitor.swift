@@ -38,8 +38,8 @@ public final class Monitor: Sendable {
     let resolver: any NameResolver
     /// Diagnoses this host.
     let host: HostDiagnostics
-    /// Repeats the diagnosis; nil if the configuration does not ask for it.
-    private let hostWatch: Task<Void, Never>?
+    /// Repeats the diagnosis, and watches the quality of the way out, as far as the configuration asks for it.
+    private let watches: [Task<Void, Never>]
     /// Observes other programs' connections; nil if the configuration does not ask for it.
     package let observer: ConnectionObserver?
     /// This monitor's sockets; its own observer and those of other processes ignore them.
@@ -112,14 +112,20 @@ public final class Monitor: Sendable {
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: observer == nil ? nil : own,
             diagnosis: { host.evidence($0) })
-        self.hostWatch = configuration.diagnosesHost ? Task { await host.run() } : nil
+        self.watches = Self.watches(of: host, configuration)
     }
 
-    deinit { self.hostWatch?.cancel() }
+    private static func watches(of host: HostDiagnostics, _ configuration: MonitorConfiguration) -> [Task<Void, Never>]
+    {
+        (configuration.diagnosesHost ? [Task { await host.run() }] : [])
+            + (configuration.measuresQuality ? [Task { await QualityWatch(host).run() }] : [])
+    }
+
+    deinit { for watch in self.watches { watch.cancel() } }
 
     /// Ends every task, then the monitoring; keeps partial files that a later run can continue.
     public func stop() async {
-        self.hostWatch?.cancel()
+        for watch in self.watches { watch.cancel() }
         await self.session.invalidate(cancellingTasks: true)
         self.observer?.stop()
         self.reachability.stop()

@@ -18,6 +18,11 @@ public struct MonitorConfiguration: Sendable {
     /// A diagnosis queries the gateway and the resolvers, and the routers on the way to those that are silent. Off by
     /// default.
     public var diagnosesHost = false
+    /// True if the quality of this host's way out and of its targets is watched.
+    ///
+    /// An echo each ten seconds goes to the gateway and to the first router beyond it, and 46 to each host at most every
+    /// five minutes, if something seems slow. Metered paths are left alone. Off by default.
+    public var measuresQuality = false
     /// How other programs' TCP connections in this network namespace are observed.
     ///
     /// Nothing is observed unless ``ConnectionsConfiguration/isEnabled`` is set.

@@ -251,7 +251,7 @@ extension SlowCause {
         case .lossOnTheWay, .delayOnTheWay: "Try another server or another hour; nothing on this side can repair it."
         case .echoLoss: "Measure for longer (--for 30s), and compare with another destination."
         case .delayNear: "Try a cable instead of Wi-Fi, and check the load of the router."
-        case .delayBehind(_, to: _, ownTraffic: nil):
+        case .delayBehind(_, to: _, ownTraffic: nil, normal: _):
             "Check what else uses the line; if it persists, ask the provider, unless the line is a satellite's."
         case .delayBehind: "Stop this host's own transfers and measure again; if it persists, ask the provider."
         case .slowResolver: "Configure another resolver in /etc/resolv.conf, or check the load of this one."

@@ -27,7 +27,7 @@ package struct QualityTable {
             return quality
         }
         if table.hosts.isEmpty { quality.findings.append("no host on the path answers echoes") }
-        guard let cause = table.loss ?? table.delay else {
+        guard let cause = table.loss ?? table.rise ?? table.delay else {
             if evidence.total >= Thresholds.lateServer {
                 quality.findings.append("it took \(evidence.total.shortText), and the reason is not known")
             }
@@ -57,7 +57,10 @@ package struct QualityTable {
         guard let router = self.host(.router), let least = self.leastLossy(from: .provider), let ratio = least.lossRatio
         else { return nil }
         return Self.isCleaner(router, than: least)
-            ? .lossBehind(ratio, router: router.address, isEverywhere: self.reference != nil)
+            // A line that this host fills loses packets as well.
+            ? .lossBehind(
+                ratio, router: router.address,
+                isEverywhere: self.reference != nil && self.target != nil && self.ownTraffic == nil)
             : .lossInOrBehind(ratio, router: router.address)
     }
 
@@ -94,6 +97,36 @@ package struct QualityTable {
 
     // MARK: Delay
 
+    // The first host that takes longer than usual, with all hosts behind it.
+    private var rise: SlowCause? {
+        for host in self.hosts {
+            let later = self.behind(host.segment).filter { $0.normal != nil }
+            // A router may answer late and forward at once.
+            guard let trip = host.median, let normal = host.normal, Self.isRisen(host), !later.isEmpty,
+                later.allSatisfy(Self.isRisen)
+            else { continue }
+            switch host.segment {
+            case .router: return .delayNear(trip, router: host.address, normal: normal)
+            case .provider: return .delayBehind(trip, to: host.address, ownTraffic: self.ownTraffic, normal: normal)
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    private static func isRisen(_ host: Host) -> Bool {
+        host.median.map { Thresholds.isLate($0, normal: host.normal) } ?? false
+    }
+
+    // What may fill a slow line.
+    private var ownTraffic: Double? {
+        self.evidence.ownTraffic.flatMap { $0 >= Thresholds.ownTraffic ? $0 : nil }
+    }
+
+    private func behind(_ segment: Segment) -> [Host] {
+        (self.hosts + [self.reference].compactMap(\.self)).filter { $0.segment != .router && $0.segment != segment }
+    }
+
     /// The largest share of the time, if it is at least a half.
     private var delay: SlowCause? {
         let (phases, total) = (self.evidence.phases, self.evidence.total)
@@ -126,8 +159,7 @@ package struct QualityTable {
         }
         if let host = self.host(.provider), let delay = host.median, delay >= max(roundTrip / 2, Thresholds.longLine) {
             guard !self.isFaster(than: delay, behind: .provider) else { return nil }
-            let traffic = self.evidence.ownTraffic.flatMap { $0 >= Thresholds.ownTraffic ? $0 : nil }
-            return .delayBehind(delay, to: host.address, ownTraffic: traffic)
+            return .delayBehind(delay, to: host.address, ownTraffic: self.ownTraffic)
         }
         guard let target, let wait = Self.wait(target), wait >= Thresholds.queue, let reference,
             let other = Self.wait(reference), other < Thresholds.queue / 2
@@ -143,10 +175,7 @@ package struct QualityTable {
 
     // True if a host behind this delay answers sooner: the delay is the router's own.
     private func isFaster(than delay: Duration, behind segment: Segment) -> Bool {
-        let later = (self.hosts + [self.reference].compactMap(\.self)).filter {
-            $0.segment != .router && $0.segment != segment
-        }
-        return (later.map(\.median) + [self.evidence.phases.connect]).compactMap(\.self).contains {
+        (self.behind(segment).map(\.median) + [self.evidence.phases.connect]).compactMap(\.self).contains {
             $0 < delay * 9 / 10
         }
     }

@@ -87,6 +87,18 @@ package enum Thresholds {
     package static let longLine = Duration.milliseconds(150)
     /// A shorter wait in queues is normal.
     package static let queue = Duration.milliseconds(30)
+    /// True if a round trip, or a check, takes so much longer than usual that something waits in a queue.
+    package static func isLate(_ time: Duration, normal: Duration?) -> Bool {
+        normal.map { time - $0 >= max(self.queue, $0 / 2) } ?? false
+    }
+    /// So many of the last samples make one measure thoroughly.
+    package static let badSamples = (count: 3, of: 5)
+    /// True if programs send so many TCP segments again that packets are lost somewhere.
+    package static func areLossy(sent: UInt64, repeated: UInt64) -> Bool { repeated >= 3 && repeated * 50 >= sent }
+    /// From one thorough measurement to the next: it sends 46 echoes to each host.
+    package static let measurements = Duration.seconds(300)
+    /// What was slow is not slow any more after so long without a bad sample.
+    package static let cleanTime = Duration.seconds(180)
     /// What may fill a slow line, in bits per second.
     package static let ownTraffic = 1_000_000.0
 

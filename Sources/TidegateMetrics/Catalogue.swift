@@ -115,6 +115,20 @@ enum Catalogue {
     static let outageStart = gauge(
         "tidegate_outage_start_timestamp_seconds",
         "When the first packet was not answered, while that is checked or fails; absent otherwise.")
+    static let segmentRoundTrip = gauge(
+        "tidegate_segment_round_trip_seconds", by: ["segment"],
+        "Median round trip of the last minute to a host on the way out.")
+    static let segmentNormal = gauge(
+        "tidegate_segment_normal_round_trip_seconds", by: ["segment"], "Usual round trip to a host on the way out.")
+    static let segmentLoss = gauge(
+        "tidegate_segment_loss_ratio", by: ["segment"],
+        "Share of the last hour's echoes that a host on the way out did not answer.")
+    static let segmentDegraded = gauge(
+        "tidegate_segment_degraded", by: ["segment", "party"],
+        "Whether the slowness of the way out begins there, with the responsible party; absent while nothing is slow.")
+    static let targetDegraded = gauge(
+        "tidegate_target_degraded", by: ["target", "party"],
+        "Whether a target is slow, with the responsible party; absent while it is not.")
     static let rungStatus = gauge(
         "tidegate_rung_status", by: ["family", "rung", "status"],
         "How each rung stood in the latest diagnosis of this host; absent before the first.")
@@ -151,11 +165,14 @@ enum Catalogue {
     // MARK: Incidents
 
     static let incidents = counter(
-        "tidegate_incidents_total", by: ["scope", "kind", "party"], "Outages that have begun, by responsible party.")
+        "tidegate_incidents_total", by: ["scope", "kind", "party"],
+        "Outages and slow times (kind degraded) that have begun, by responsible party.")
     static let incidentOpen = gauge(
-        "tidegate_incident_open", by: ["scope", "kind", "party"], "Ongoing outages, by responsible party.")
+        "tidegate_incident_open", by: ["scope", "kind", "party"],
+        "Ongoing outages and slow times (kind degraded), by responsible party.")
     static let incidentSeconds = counter(
-        "tidegate_incident_seconds_total", by: ["scope", "kind", "party"], "Time in outages, by responsible party.")
+        "tidegate_incident_seconds_total", by: ["scope", "kind", "party"],
+        "Time in outages and slow times (kind degraded), by responsible party.")
     static let watchedSeconds = counter(
         "tidegate_watched_seconds_total", "Time watched, without suspensions of the machine.")
     static let targetUpSeconds = counter(

@@ -78,7 +78,7 @@ package final class MetricsRecorder: EventSink {
         case .daemon(let daemon):
             self.daemon.record(daemon, at: time)
             if case .stopping = daemon { self.tasks.settle(at: nil) }
-        case .diagnosis, .link, .session, .connection, .incident: break
+        case .diagnosis, .quality, .link, .session, .connection, .incident: break
         }
     }
 

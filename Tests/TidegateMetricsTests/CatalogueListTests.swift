@@ -52,6 +52,11 @@ import TidegateCore
         tidegate_reachability_reason_info gauge family reason
         tidegate_outage gauge party
         tidegate_outage_start_timestamp_seconds gauge
+        tidegate_segment_round_trip_seconds gauge segment
+        tidegate_segment_normal_round_trip_seconds gauge segment
+        tidegate_segment_loss_ratio gauge segment
+        tidegate_segment_degraded gauge segment party
+        tidegate_target_degraded gauge target party
         tidegate_rung_status gauge family rung status
         tidegate_default_path gauge family
         tidegate_interface_up gauge device

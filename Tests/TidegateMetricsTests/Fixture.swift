@@ -41,6 +41,7 @@ struct Fixture {
     var inputs: ScrapeInputs {
         var inputs = ScrapeInputs(now: self.time.monotonic(), status: EveryEvent.status)
         inputs.targetNames = Fixture.targetNames
+        inputs.status.quality = EveryEvent.qualityStatus
         inputs.session = EveryEvent.statistics
         inputs.subscribers = Dictionary(
             uniqueKeysWithValues: SubscriberKind.allCases.map {

@@ -5,7 +5,7 @@ import TidegateTestKit
 
 /// The page in the situations in which people look at it.
 enum PageState: String, CaseIterable {
-    case healthy, unchecked, pulledCable, hungRouter, deadProvider, deadResolver, deadTarget, manyTasks
+    case healthy, unchecked, pulledCable, hungRouter, deadProvider, deadResolver, deadTarget, manyTasks, slow
 
     /// 21 November 2026, 21:54:35 UTC.
     static let now = WallTime(microseconds: 1_795_298_075_000_000)
@@ -59,7 +59,27 @@ enum PageState: String, CaseIterable {
             if target.port == 443 { report.certificateExpiry = Self.now + .seconds(6 * 86_400) }
             status.checks[target] = report
         }
+        if self == .slow { status.quality = Self.slowProvider }
         return status
+    }
+
+    // An hour of echoes, and a quarter of those beyond the router lost in the last five minutes.
+    private static var slowProvider: QualityStatus {
+        var quality = QualityStatus()
+        let hosts: [(Segment, String, Int64)] = [(.router, "10.77.0.1", 1200), (.provider, "100.64.0.2", 11_500)]
+        quality.hosts = hosts.compactMap { segment, address, trip in
+            guard let address = IPAddress(address) else { return nil }
+            var host = QualityStatus.Host(segment, address, normal: .microseconds(trip))
+            for number in 0..<360 {
+                let isLost = segment == .provider && number > 330 && number % 4 == 0
+                let time = Self.ago(3600 - number * 10)
+                host.add(isLost ? nil : .microseconds(trip + Int64(number * 37 % 500)), at: time)
+            }
+            return host
+        }
+        quality.network = EveryEvent.troubles.network
+        quality.network?.since = Self.ago(300)
+        return quality
     }
 
     private func isDead(_ target: Target) -> Bool {
@@ -74,7 +94,7 @@ enum PageState: String, CaseIterable {
         case .hungRouter: (.timeout, .gateway)
         case .deadProvider: (.timeout, .upstream)
         case .deadResolver: (.resolverTimeout, .resolver)
-        case .healthy, .unchecked, .pulledCable, .deadTarget, .manyTasks: nil
+        case .healthy, .unchecked, .pulledCable, .deadTarget, .manyTasks, .slow: nil
         }
     }
 
@@ -94,7 +114,8 @@ enum PageState: String, CaseIterable {
         let gateway = IPAddress("10.77.0.1")
         switch self {
         case .unchecked: return nil
-        case .healthy, .deadTarget, .manyTasks: return HostDiagnosis(explanation: Self.sound, time: Self.ago(4))
+        case .healthy, .deadTarget, .manyTasks, .slow:
+            return HostDiagnosis(explanation: Self.sound, time: Self.ago(4))
         case .pulledCable:
             var refusal = HostCause.KernelRefusal(reason: .noCarrier, family: .ipv4)
             refusal.link = "uplink"
@@ -187,7 +208,7 @@ enum PageState: String, CaseIterable {
                 return task
             }
             return Array(repeating: done, count: 4) + [image] + many
-        case .healthy, .unchecked, .deadTarget:
+        case .healthy, .unchecked, .deadTarget, .slow:
             (sync.state, sync.progress) = (.completed(.success), TransferProgress(receivedWire: 2000, expected: 2000))
             return [sync]
         }
@@ -204,7 +225,7 @@ enum PageState: String, CaseIterable {
             failing = [(.gateway, "api.example.com", "no resolver answered in time", [44, 40, 31, 22, 12, 3])]
         case .deadProvider: failing = [(.upstream, "api.example.com", "no answer in time", [40, 30, 20, 10])]
         case .deadResolver: failing = [(.resolver, "api.example.com", "no resolver answered in time", [40, 20, 5])]
-        case .healthy, .unchecked, .pulledCable, .manyTasks: break
+        case .healthy, .unchecked, .pulledCable, .manyTasks, .slow: break
         }
         self.addOutage(at: 2000, lasting: 36, to: &record)
         for second in stride(from: 840, through: 0, by: -12) where self != .unchecked {

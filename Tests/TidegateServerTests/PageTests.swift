@@ -38,6 +38,23 @@ import TidegateTestKit
         #expect(lines.count == ReachabilityLevel.allCases.count)
     }
 
+    @Test("A slow way out is the first line, with the hosts that get echoes; a slow target has its cause in its row")
+    func slow() async throws {
+        self.fixture.view.change { $0.status.quality = EveryEvent.qualityStatus }
+        let html = try await self.html
+        #expect(html.contains("<h1>Slow: 12 % of packets are lost beyond your router 10.0.0.1, wherever they go.</h1>"))
+        #expect(html.contains("Report the figures of this measurement to the provider."))
+        let section = try #require(html.components(separatedBy: "<section id=\"quality\"").last)
+            .components(separatedBy: "</section>")[0]
+        #expect(section.contains("<b>beyond your router</b><span class=\"url\">100.64.0.2</span>"), "\(section)")
+        #expect(section.contains("2 of 12 echoes") && section.contains("12 ms"), "\(section)")
+        #expect(html.contains("slow: the server answers after 1.2 s; a round trip takes 32 ms"))
+        self.fixture.view.change { $0.status.quality?.network = nil }
+        #expect(try await self.html.contains("<h1>api is slow: the server answers after 1.2 s"))
+        self.fixture.view.change { $0.status.quality = nil }
+        #expect(try await !self.html.contains("id=\"quality\""))
+    }
+
     @Test("Nothing from outside becomes markup")
     func escaped() async throws {
         let evil = "<script>alert('1')</script>\"&{{facts}}"

@@ -12,7 +12,10 @@ import TidegateTestKit
         .enabled(if: Prometheus.isInstalled, "prometheus (Debian package prometheus) is not installed"))
     func atWork() async throws {
         let fixture = Fixture()
-        fixture.view.change { $0.connections = GrowingObservation() }
+        fixture.view.change {
+            $0.connections = GrowingObservation()
+            $0.status.quality = EveryEvent.qualityStatus
+        }
         // A subscriber that never reads, so that there is a queue to show.
         let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         defer { listener.cancel() }

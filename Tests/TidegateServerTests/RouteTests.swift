@@ -192,7 +192,7 @@ import TidegateTestKit
                 == "\(EveryEvent.status.json.adding(.init("diagnosis", .null)))\n"
                 .replacing(
                     "\"diagnosis\":null}",
-                    with: "\"diagnosis\":null,\"observation\":{\"mode\":\"off\",\"reason\":null}}"))
+                    with: "\"diagnosis\":null,\"quality\":null,\"observation\":{\"mode\":\"off\",\"reason\":null}}"))
         let tasks = try await self.fixture.respond("GET", "/api/v1/tasks").text
         #expect(tasks == "{\"schema\":1,\"tasks\":[\(info.json)],\"next\":null,\"total\":1}\n")
         let task = try await self.fixture.respond("GET", "/api/v1/tasks/\(info.id)")

@@ -13,8 +13,8 @@ package enum EveryEvent {
 
     /// The events in order.
     package static var payloads: [Event.Payload] {
-        self.paths + self.diagnoses + self.targetChecks + self.probes + self.links + self.netlink + self.sessions
-            + self.incidents + self.daemon
+        self.paths + self.diagnoses + self.targetChecks + self.quality + self.probes + self.links + self.netlink
+            + self.sessions + self.incidents + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
 
@@ -103,6 +103,49 @@ package enum EveryEvent {
             target: target, kind: .tls, failure: nil, isNews: true,
             certificateExpiry: WallTime(microseconds: 1_800_000_000_000_000), phases: self.checkPhases)
         return [.targetCheck(failed), .targetCheck(reached)]
+    }
+
+    /// A provider that loses packets, and a slow target.
+    package static var troubles: (network: QualityStatus.Trouble, target: QualityStatus.Trouble) {
+        let since = WallTime(microseconds: 1_789_999_985_000_000)
+        func trouble(_ cause: SlowCause, _ advice: String) -> QualityStatus.Trouble {
+            .init(since: since, cause: cause, advice: advice, evidence: .null)
+        }
+        return (
+            trouble(
+                .lossBehind(0.12, router: IPAddress(ipv4: 0x0A00_0001), isEverywhere: true),
+                "Report the figures of this measurement to the provider."),
+            trouble(
+                .slowServer(.milliseconds(1200), roundTrip: .milliseconds(32)), "Check the server's log at this time.")
+        )
+    }
+
+    /// The way out and the target while they are slow.
+    package static var qualityStatus: QualityStatus {
+        var quality = QualityStatus()
+        let hosts: [(Segment, String, Int64)] = [(.router, "10.0.0.1", 1200), (.provider, "100.64.0.2", 11_500)]
+        quality.hosts = hosts.compactMap { segment, address, trip in
+            guard let address = IPAddress(address) else { return nil }
+            var host = QualityStatus.Host(segment, address, normal: .microseconds(trip))
+            for second in 0..<12 {
+                let isLost = segment == .provider && second % 6 == 5
+                host.add(
+                    isLost ? nil : .microseconds(trip + 10 * Int64(second)),
+                    at: WallTime(microseconds: 1_789_999_880_000_000) + .seconds(10 * second))
+            }
+            return host
+        }
+        quality.network = self.troubles.network
+        if let target = self.target { quality.targets[target] = self.troubles.target }
+        return quality
+    }
+
+    private static var quality: [Event.Payload] {
+        let (network, slow) = self.troubles
+        return [
+            QualityEvent(.degraded, target: nil, network), QualityEvent(.degraded, target: self.target, slow),
+            QualityEvent(.recovered, target: nil, network), QualityEvent(.failed, target: self.target, slow),
+        ].map { .quality($0) }
     }
 
     /// A scheduled probe that succeeded, failed, was gated and overran, and one that is gone.

@@ -12,11 +12,11 @@ package enum SlowCause: Sendable, Hashable {
     case lossOnTheWay(Double, to: IPAddress)
     /// Echoes are lost, and nothing shows where; the host may limit them.
     case echoLoss(Double, to: IPAddress)
-    /// The router answers late.
-    case delayNear(Duration, router: IPAddress)
+    /// The router answers late; `normal` is the usual time, if it is known.
+    case delayNear(Duration, router: IPAddress, normal: Duration? = nil)
     /// The line from the router to the next host takes long; `ownTraffic` is what this host moved, in bits per second, if
     /// that may fill it.
-    case delayBehind(Duration, to: IPAddress, ownTraffic: Double?)
+    case delayBehind(Duration, to: IPAddress, ownTraffic: Double?, normal: Duration? = nil)
     /// A queue stands on the way to the target, and none on the way to another destination.
     case delayOnTheWay(Duration, to: IPAddress)
     /// The resolver answers late.
@@ -66,12 +66,12 @@ package enum SlowCause: Sendable, Hashable {
             ("lossOnTheWay", "\(Self.percent(loss)) of packets are lost on the way to \(server)")
         case .echoLoss(let loss, let server):
             ("echoLoss", "\(Self.percent(loss)) of echoes to \(server) are lost; it may limit them")
-        case .delayNear(let delay, let router):
-            ("delayNear", "your router \(router) or the link to it takes \(delay.shortText)")
-        case .delayBehind(let delay, let hop, let traffic):
+        case .delayNear(let delay, let router, let normal):
+            ("delayNear", "your router \(router) or the link to it takes \(delay.shortText)" + Self.instead(normal))
+        case .delayBehind(let delay, let hop, let traffic, let normal):
             (
                 "delayBehind",
-                "the line behind your router takes \(delay.shortText) to \(hop)"
+                "the line behind your router takes \(delay.shortText)" + Self.instead(normal) + " to \(hop)"
                     + (traffic.map { "; this host moves \(Self.rate($0))" } ?? "")
             )
         case .delayOnTheWay(let delay, let server):
@@ -84,6 +84,10 @@ package enum SlowCause: Sendable, Hashable {
     }
 
     private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+
+    private static func instead(_ normal: Duration?) -> String {
+        normal.map { " instead of \($0.shortText)" } ?? ""
+    }
 
     private static func rate(_ bits: Double) -> String { "\((bits / 100_000).rounded() / 10) Mbit/s" }
 }

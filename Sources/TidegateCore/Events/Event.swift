@@ -17,6 +17,8 @@ public struct Event: Sendable {
         indirect case diagnosis(HostDiagnosis)
         /// A check of a configured target ended.
         indirect case targetCheck(TargetCheckEvent)
+        /// The way out or a target became slow, or is not slow any more.
+        indirect case quality(QualityEvent)
         /// A link changed.
         indirect case link(LinkEvent)
         /// The kernel sent messages, or dropped some.
@@ -37,7 +39,7 @@ public struct Event: Sendable {
         /// The payload's topic.
         package var topic: Topic {
             switch self {
-            case .path, .diagnosis, .targetCheck: .path
+            case .path, .diagnosis, .targetCheck, .quality: .path
             case .link: .link
             case .netlink: .netlink
             case .task: .task
@@ -56,6 +58,7 @@ public struct Event: Sendable {
             case .path(let path): path.projection
             case .diagnosis(let diagnosis): diagnosis.projection
             case .targetCheck(let check): check.projection
+            case .quality(let quality): quality.projection
             case .link(let link): link.projection
             case .netlink(let netlink): netlink.projection
             case .task(let task): task.projection
@@ -74,7 +77,7 @@ public struct Event: Sendable {
             case .diagnosis(let diagnosis): diagnosis.state == .checking ? .history : .page
             // A target's level shows the consequences; separate checks would fill the history.
             case .targetCheck(let check): check.isNews ? .history : .metrics
-            case .link, .session: .page
+            case .quality, .link, .session: .page
             case .netlink(let netlink): netlink.relevance
             case .task(let task): task.kind.relevance
             case .probe(let probe): probe.relevance

@@ -22,7 +22,9 @@ public struct IncidentEvent: Sendable {
         }
         if incident.endReason == .merged { return "\(self.incident.subject): the outage is part of the network's" }
         let time = incident.downtime(at: end).shortText
-        return "\(self.incident.subject): the outage is over after \(time)"
+        if incident.endReason == .failed { return "\(incident.subject) was slow for \(time), and is down" }
+        let what = incident.kind == .degraded ? "the slowness" : "the outage"
+        return "\(incident.subject): \(what) is over after \(time)"
     }
 
     var projection: EventProjection {

@@ -35,6 +35,8 @@ package struct Incident: Sendable, Hashable {
         case stopped
         /// The machine was suspended.
         case suspended
+        /// What was slow went down; the outage is an incident of its own.
+        case failed
         /// It turned out to be part of this host's outage; only an event has this reason.
         case merged
     }
@@ -140,9 +142,11 @@ package struct Incident: Sendable, Hashable {
 
     package static let mostDrops = 100
 
-    /// An incident that began with a drop.
-    package init(id: String, _ scope: Scope, name: String?, _ finding: Finding, start: WallTime) {
-        (self.id, self.kind, self.scope, self.name) = (id, .down, scope, name)
+    /// An incident that began with a drop, or with a slow time.
+    package init(
+        id: String, kind: Kind = .down, _ scope: Scope, name: String?, _ finding: Finding, start: WallTime
+    ) {
+        (self.id, self.kind, self.scope, self.name) = (id, kind, scope, name)
         (self.finding, self.drops, self.dropCount) = (finding, [Drop(start: start)], 1)
     }
 

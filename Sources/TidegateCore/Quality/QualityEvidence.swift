@@ -4,6 +4,8 @@ package struct QualityEvidence: Sendable, Hashable {
     package struct Host: Sendable, Hashable {
         package var segment: Segment
         package var address: IPAddress
+        /// The usual round trip; nil if it is not known.
+        package var normal: Duration?
         /// Echoes that left this host.
         package var sent = 0
         /// How often one or more echoes in a row were lost: one gap is one event.

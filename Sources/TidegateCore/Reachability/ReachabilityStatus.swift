@@ -74,6 +74,8 @@ public struct ReachabilityStatus: Sendable {
     public var targets: [TargetVerdict]
     /// What is known of the configured targets that are checked; one that is not checked is absent.
     public var checks: [Target: TargetCheckReport] = [:]
+    /// How good the way out and the targets are; nil while that is not watched.
+    package var quality: QualityStatus?
     /// The monitor's own health.
     package var health = Health()
 

@@ -20,6 +20,8 @@ package struct Configuration: Sendable, Hashable {
     var memberDirectories: [String] = []
     /// The command that gets each incident on its standard input; empty without one.
     var incidentCommand: [String] = []
+    /// Whether the quality of the way out is measured.
+    var measuresQuality = true
     var labels = Labels()
     var remoteWrite = RemoteWrite()
     var events = Events()
@@ -225,6 +227,7 @@ extension Configuration {
             configuration.targetNames[target] = configuration.targetNames[target] ?? entry.name
         }
         configuration.diagnosesHost = true
+        configuration.measuresQuality = self.measuresQuality
         configuration.connections = self.observation
         try Result { try configuration.validate() }.mapError { TextError("\($0)") }.get()
         return configuration

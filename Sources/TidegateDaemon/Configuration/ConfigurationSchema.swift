@@ -22,6 +22,14 @@ enum ConfigurationSchema {
             ]
         ).documented("What is done about outages. Changes need a restart."),
         .section(
+            "quality", \.measuresQuality,
+            [
+                .value("active", \.self, .boolean).documented(
+                    "False sends no echoes to find out what is slow. Metered links are left alone in any case.",
+                    default: "true")
+            ]
+        ).documented("How slowness is found. Changes need a restart."),
+        .section(
             "labels", \.labels,
             [
                 .value("site", \.site, .nonEmpty("name")).documented("Where this host is.", default: "berlin"),

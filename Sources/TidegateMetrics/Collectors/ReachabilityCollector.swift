@@ -3,6 +3,7 @@ internal import TidegateCore
 /// The monitor's state at the time of a scrape.
 enum ReachabilityCollector {
     static func registerLevels(in registry: Registry) {
+        self.registerQuality(in: registry)
         registry.collect(Catalogue.level, by: ReachabilityLevel.allCases) { $0.status.global.level == $1 ? 1 : 0 }
         registry.collect(Catalogue.familyLevel) { inputs, samples in
             for entry in inputs.status.families {
@@ -64,6 +65,23 @@ enum ReachabilityCollector {
         }
     }
 
+    private static func registerQuality(in registry: Registry) {
+        self.collect(Catalogue.segmentRoundTrip, in: registry, of: \.qualityHosts) {
+            ($0.segment.rawValue, $0.roundTrip?.inSeconds)
+        }
+        self.collect(Catalogue.segmentNormal, in: registry, of: \.qualityHosts) {
+            ($0.segment.rawValue, $0.normal?.inSeconds)
+        }
+        self.collect(Catalogue.segmentLoss, in: registry, of: \.qualityHosts) { ($0.segment.rawValue, $0.lossRatio) }
+        registry.collect(Catalogue.segmentDegraded) { inputs, samples in
+            guard let trouble = inputs.status.quality?.network else { return }
+            samples.add(trouble.cause.segment.rawValue, trouble.party.label, value: 1)
+        }
+        registry.collect(Catalogue.targetDegraded) { inputs, samples in
+            for (name, party) in inputs.slowTargets { samples.add(name, party.label, value: 1) }
+        }
+    }
+
     // One series for each element with a value, under one label.
     private static func collect<Element: SendableMetatype>(
         _ definition: MetricDefinition, in registry: Registry,
@@ -77,6 +95,14 @@ enum ReachabilityCollector {
 }
 
 extension ScrapeInputs {
+    fileprivate var qualityHosts: [QualityStatus.Host] { self.status.quality?.hosts ?? [] }
+
+    fileprivate var slowTargets: [(name: String, party: FaultParty)] {
+        (self.status.quality?.targets ?? [:]).compactMap { target, trouble in
+            self.targetNames[target].map { ($0, trouble.party) }
+        }.sorted { $0.name < $1.name }
+    }
+
     fileprivate var countedLinks: [Link] { self.status.links.filter { !$0.isExcluded } }
 
     fileprivate var namedChecks: [(name: String, report: TargetCheckReport)] {

@@ -220,7 +220,7 @@ package final class HostDiagnostics: Sendable {
         case .connection(.groupSilent): self.suspect(since: event.moment)
         case .connection(.stalled(let stall)): self.receive(silenceOf: stall.party, event.moment - stall.age)
         case .connection(.recovered): self.receiveAnswer()
-        case .diagnosis, .connection(.failed), .connection(.modeChanged), .connection(.dropped), .link,
+        case .diagnosis, .quality, .connection(.failed), .connection(.modeChanged), .connection(.dropped), .link,
             .netlink, .session, .incident, .daemon:
             break
         }

@@ -76,6 +76,25 @@ package final class PathDiagnostics: Sendable {
         return explanation
     }
 
+    /// Measures the path to a target beside that to others; nil if the target was not reached.
+    func evidence(of target: ExplainTarget, comparedWith others: [IPAddress]) async -> QualityEvidence? {
+        let found = await self.findings(
+            target, families: AddressFamily.allCases, within: Thresholds.hostDiagnosis,
+            walksToInternet: self.policy.isEnabled)
+        guard [.works, .worksBut].contains(ExplanationComposer.compose(found).conclusion), var path = QualityPath(found)
+        else { return nil }
+        path.references = others
+        return await QualityMeter(diagnostics: self, path: path).evidence(for: nil)
+    }
+
+    /// Waits for `time`, or until the monitor stops or the Swift task is cancelled; false without a thread for it.
+    @discardableResult
+    func wait(_ time: Duration) async -> Bool {
+        let isOver = Promise<Bool>()
+        guard time > .zero, self.monitor.call(after: time, { isOver.fulfil(true) }) else { return time <= .zero }
+        return await isOver.value() ?? false
+    }
+
     private func findings(
         _ target: ExplainTarget, families: [AddressFamily], within limit: Duration, walksToInternet: Bool = true,
         progress: (@Sendable (Explanation) -> Void)? = nil

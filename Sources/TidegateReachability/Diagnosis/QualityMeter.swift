@@ -5,9 +5,8 @@ internal import TidegateNetwork
 struct QualityMeter: Sendable {
     private typealias Host = QualityEvidence.Host
 
-    // 46 echoes prove a loss of 10 %. With the search before and the last answers it all takes four seconds.
-    private static let shortestTime = echoInterval * 46
-    private static let echoInterval = Duration.milliseconds(40)
+    /// 46 echoes prove a loss of 10 %.
+    private static let fewestEchoes = 46
     /// A later answer counts as lost.
     private static let echoLimit = Duration.seconds(1)
     private static let searchLimit = Duration.milliseconds(550)
@@ -15,7 +14,9 @@ struct QualityMeter: Sendable {
     private static let hopLimits = 2...4
 
     let diagnostics: PathDiagnostics
-    let path: QualityPath
+    var path: QualityPath
+    /// From one echo to the next; with the search before and the last answers it all takes four seconds.
+    var interval = Duration.milliseconds(40)
 
     /// What was measured, for `time` or the shortest time that shows anything.
     func evidence(for time: Duration?) async -> QualityEvidence {
@@ -23,7 +24,7 @@ struct QualityMeter: Sendable {
         async let lookup = self.lookup
         let hosts = await self.hosts
         let (before, start) = (InterfaceCounters(of: evidence.interface), self.now)
-        let burst = await self.burst(to: hosts, for: max(time ?? .zero, Self.shortestTime))
+        let burst = await self.burst(to: hosts, for: max(time ?? .zero, self.interval * Self.fewestEchoes))
         if let before, let after = InterfaceCounters(of: evidence.interface) {
             evidence.linkErrors = after.errors &- before.errors
             evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
@@ -39,8 +40,9 @@ struct QualityMeter: Sendable {
 
     private var hosts: [Host] {
         get async {
+            if let known = self.path.hosts { return known }
             async let beyond = self.firstBeyond
-            async let reference = self.firstAnswering([self.path.sentinel].compactMap(\.self))
+            async let reference = self.firstAnswering(self.path.references)
             let router = self.path.gateway.map { Host(.router, $0) }
             let provider = await beyond.map { Host(.provider, $0) }
             let other = await reference.map { Host(.reference, $0) }
@@ -49,7 +51,7 @@ struct QualityMeter: Sendable {
     }
 
     // The nearest router beyond the gateway that answers echoes.
-    private var firstBeyond: IPAddress? {
+    var firstBeyond: IPAddress? {
         get async {
             guard let gateway = self.path.gateway else { return nil }
             let routers = await Array(Self.hopLimits).concurrentMap { limit -> IPAddress? in
@@ -95,8 +97,8 @@ struct QualityMeter: Sendable {
         await withTaskGroup(of: Answer?.self) { group in
             var (late, answers) = ([Duration](), [Answer]())
             let start = self.now
-            while Self.echoInterval * late.count < time {
-                let planned = start + Self.echoInterval * late.count
+            while self.interval * late.count < time {
+                let planned = start + self.interval * late.count
                 await self.wait(until: planned)
                 if Task.isCancelled { break }
                 let echo = late.count
@@ -123,11 +125,7 @@ struct QualityMeter: Sendable {
 
     private var now: MonotonicTime { self.diagnostics.time.monotonic() }
 
-    private func wait(until time: MonotonicTime) async {
-        let rest = time - self.now
-        guard rest > .zero else { return }
-        _ = await Promise<Bool>().value { _ = self.diagnostics.monitor.call(after: rest, $0) }
-    }
+    private func wait(until time: MonotonicTime) async { await self.diagnostics.wait(time - self.now) }
 
     // MARK: Resolvers
 
@@ -161,13 +159,23 @@ extension QualityEvidence.Host {
 
 /// The path to a target that was reached, as far as a diagnosis found it.
 struct QualityPath: Sendable {
+    /// Where the path leads, and where the hosts before it are looked for.
     let target: IPAddress
     let gateway: IPAddress?
-    /// Another destination behind the same gateway, to compare with.
-    let sentinel: IPAddress?
+    /// Other destinations behind the same gateway, to compare with.
+    var references: [IPAddress] = []
+    /// The hosts to measure; nil if they are not known yet.
+    var hosts: [QualityEvidence.Host]?
     /// The name that was asked for, and the server that answered first.
-    let question: (name: String, server: IPAddress)?
+    var question: (name: String, server: IPAddress)?
     var evidence: QualityEvidence
+
+    /// This host's way out, as far as a destination that stands for all of them.
+    init(wayOut way: NetworkPath, to destination: IPAddress) {
+        self.target = destination
+        self.gateway = way.gateway.flatMap { $0 == destination ? nil : $0.onLink(way.index) }
+        self.evidence = QualityEvidence(interface: way.interface)
+    }
 
     /// Nil for this host itself, for the internet as a whole, and through proxies and tunnels, which hide what is behind them.
     init?(_ findings: LadderFindings) {
@@ -183,7 +191,8 @@ struct QualityPath: Sendable {
         self.target = path.subject.address
         // A router that is the target itself is not behind a router.
         self.gateway = way.gateway.flatMap { $0 == path.subject.address ? nil : $0.onLink(way.index) }
-        self.sentinel = path.leadsToGateway || path.sentinel == path.subject.address ? nil : path.sentinel
+        self.references =
+            path.leadsToGateway || path.sentinel == path.subject.address ? [] : [path.sentinel].compactMap(\.self)
         // Programs do not wait for a name of /etc/hosts.
         let name = findings.name.flatMap { $0.hostsFile.isEmpty ? $0 : nil }
         let server = name?.servers.filter(\.hasAnswered).min { ($0.delay ?? .zero) < ($1.delay ?? .zero) }

@@ -18,6 +18,8 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     private let resolverWatch: ResolverWatch?
     /// The socket properties for lookups of sentinels and targets.
     let lookupContext: LookupContext
+    /// The address that stands for the internet, by family.
+    let sentinels: [AddressFamily: IPAddress]
 
     /// Starts watching the kernel with the sockets that `kernel` describes, which may be in another namespace.
     package init(
@@ -34,6 +36,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         self.bus = bus
         self.store = store
         self.lookupContext = LookupContext(mark: configuration.mark, uid: configuration.uid)
+        self.sentinels = configuration.sentinels.compactMapValues(\.first)
         bus.attach(self.evidence)
         do throws(LoopError) {
             self.thread = try LoopThread(name: "tg-netlink") { loop, inbox in
@@ -140,6 +143,9 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     }
 
     // MARK: Findings of diagnoses
+
+    /// Publishes how good the way out is.
+    func setQuality(_ quality: QualityStatus) { self.store.write { $0.status.quality = quality } }
 
     /// Lowers the published levels of the families over which nothing works although they have a route.
     func setFailing(_ families: [AddressFamily: UnreachableReason]) async {

@@ -160,7 +160,7 @@ extension Link {
     }
 }
 
-/// The state that other threads read; written only on the netlink thread.
+/// The state that other threads read; the netlink thread writes it, but for the quality.
 final class ReachabilityStore: Sendable {
     /// The content of the store.
     struct Content {

@@ -141,7 +141,9 @@ final class WakeSource: Sendable {
         let changes = monitor.bus.subscribe(.library) { event in
             switch event.payload {
             case .path, .link: true
-            case .diagnosis, .targetCheck, .netlink, .task, .session, .probe, .connection, .incident, .daemon: false
+            case .diagnosis, .targetCheck, .quality, .netlink, .task, .session, .probe, .connection, .incident,
+                .daemon:
+                false
             }
         }
         self.events = Task { for await _ in changes { continuation.yield() } }

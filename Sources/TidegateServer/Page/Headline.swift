@@ -42,7 +42,21 @@ struct Headline {
         if let diagnosis = self.diagnosis, diagnosis.state == .checking, self.status.level >= .routed {
             return State(sentence: diagnosis.sentence, tone: .wait, since: diagnosis.since)
         }
-        return self.outage ?? self.failingTargets ?? self.failingRequests ?? self.sound
+        return self.outage ?? self.failingTargets ?? self.slow ?? self.failingRequests ?? self.sound
+    }
+
+    // What is slow of the way out has priority over slow targets.
+    private var slow: State? {
+        let slow = self.targets.filter { $0.trouble != nil }
+        let first = slow.first.flatMap { row in row.trouble.map { (row.name, $0) } }
+        guard let (name, trouble) = self.status.quality?.network.map({ ("", $0) }) ?? first else { return nil }
+        let cause = Cause.slow(trouble.cause)
+        let sentence =
+            name.isEmpty
+            ? Sentence.fitting("slow: \(cause)") : Self.first(["\(name) is slow: \(cause)."], or: "\(name) is slow.")
+        return State(
+            sentence: sentence, tone: .wait, since: trouble.since,
+            advice: trouble.advice.isEmpty ? nil : trouble.advice)
     }
 
     private var outage: State? {

@@ -52,7 +52,7 @@ struct PageView {
                 section: "targets", heads: TargetRow.heads, rows: targets.map(\.row), none: "No targets are configured."
             ).html,
             "failingTargets": failing == 0 ? nil : "\(failing) of \(targets.count) not reached",
-            "incidents": self.incidentSection,
+            "quality": self.qualitySection, "incidents": self.incidentSection,
             "incidentsLink": self.incidents.map { _ in self.link("incidents", "Outages") },
             "links": self.linkTable, "scheduledProbes": scheduled, "tasks": tasks.html, "connections": connections,
             "probesLink": scheduled.map { _ in self.link("probes", "Probes") }
@@ -110,13 +110,34 @@ struct PageView {
                 links: self.status.links, brokenSince: self.brokenSince, now: self.now,
                 incident: self.configuration.targetNames[entry.target].flatMap { name in
                     self.incidents?.incidents.first { $0.end == nil && $0.affects(name) }?.id
-                })
+                }, trouble: self.status.quality?.targets[entry.target])
         }
     }
 
     private var brokenSince: WallTime? {
         guard let diagnosis = self.diagnosis, diagnosis.isBroken else { return nil }
         return diagnosis.since ?? diagnosis.time
+    }
+
+    // A part of the hour stands for 90 seconds.
+    private var qualitySection: HTML? {
+        guard let quality = self.status.quality, !quality.hosts.isEmpty else { return nil }
+        let rows = quality.hosts.map { host -> [HTML] in
+            let columns = host.parts(of: 9).map { part -> LatencyStrip.Column in
+                let texts = [part.median?.shortText, part.lost > 0 ? "\(part.lost) of 9 lost" : nil]
+                return (
+                    part.time, part.median, part.lost > 0 ? "miss" : "hit",
+                    texts.compactMap(\.self).joined(separator: ", ")
+                )
+            }
+            return [
+                .name("\(host.segment)", "\(host.address)"), .text(host.roundTrip?.shortText),
+                .text(host.normal?.shortText), "\(host.lost) of \(host.echoes.count) echoes",
+                columns.isEmpty ? .dash : LatencyStrip(columns: columns, noun: "parts of an hour").html,
+            ]
+        }
+        let table = RowTable("quality", ["Host", "Now", "Usual", "Lost", "Last hour"], first: rows)
+        return self.section("quality", "Quality", quality.network.map { _ in "slow" } ?? "", table.html)
     }
 
     private var incidentSection: HTML? {

@@ -15,6 +15,8 @@ struct TargetRow {
     let now: WallTime
     /// The id of its open incident.
     var incident: String?
+    /// Why it is slow; nil if it is not.
+    var trouble: QualityStatus.Trouble?
 
     /// The row mentions a certificate that expires within this time.
     static let certificateLimit = Duration.seconds(30 * 86_400)
@@ -116,6 +118,10 @@ struct TargetRow {
             let note = advice.map { HTML.note("\($0)") }
             let link = self.incident.map { HTML("a", with: ["href": "/incidents/\($0)"], "outage") }
             return "\(.failure("\(text)", of: self.party)) \(link)\(note)"
+        }
+        if let trouble = self.trouble {
+            let cause = Cause.slow(trouble.cause).description
+            return "\(.failure("slow: \(cause)", of: trouble.party))\(HTML.note("\(trouble.advice)"))"
         }
         guard let failure = self.report?.lastFailure else { return .dash }
         return HTML("span", class: "past", .failure("\(.time(failure.time)) \(failure.text)", of: failure.party))

@@ -57,8 +57,11 @@ struct StatusRoutes: Sendable {
     func status() -> Response {
         let view = self.dependencies.view
         let connections = view.connectionObservation?.statistics ?? ConnectionStatistics()
+        let status = view.status
+        let quality = status.quality?.json(names: self.dependencies.configuration.targetNames)
         return .json(
-            view.status.json.adding(.init("diagnosis", view.diagnosis?.json ?? .null))
+            status.json.adding(.init("diagnosis", view.diagnosis?.json ?? .null))
+                .adding(.init("quality", quality ?? .null))
                 .adding(.init("observation", connections.observation)))
     }
 

@@ -20,6 +20,10 @@ struct IncidentMachine {
         case hostWorks(evidence: JSONValue)
         case target(String, Incident.Finding?, since: WallTime)
         case probe(String, Incident.Finding?)
+        /// This host's way out, or a target, is slow.
+        case slow(Incident.Scope, String?, Incident.Finding, since: WallTime, Incident.Network?)
+        /// It is not slow any more.
+        case slowEnded(Incident.Scope, String?, Incident.EndReason)
         /// A probe that this host's own network made inconclusive.
         case probeLeftOut(String)
         case attemptFailed(FaultParty)
@@ -40,14 +44,22 @@ struct IncidentMachine {
     struct Subject: Sendable, Hashable {
         var scope: Incident.Scope
         var name: String?
+        /// Slowness and an outage are two subjects: one may follow from the other.
+        var isSlow = false
 
         // The way out is one subject, whatever is wrong with it.
         static let host = Subject(scope: .network)
 
-        init(scope: Incident.Scope, name: String? = nil) {
-            self.scope = scope.isHost ? .network : scope
-            self.name = name
+        init(scope: Incident.Scope, name: String? = nil, isSlow: Bool = false) {
+            (self.scope, self.name, self.isSlow) = (scope.isHost ? .network : scope, name, isSlow)
         }
+
+        init(_ incident: Incident) {
+            self.init(scope: incident.scope, name: incident.name, isSlow: incident.kind == .degraded)
+        }
+
+        /// True if its failure may be part of this host's outage.
+        var mayBePart: Bool { self != .host && !self.isSlow }
     }
 
     /// A failure that lasts.
@@ -124,7 +136,7 @@ struct IncidentMachine {
             if incident.end == nil {
                 self.interrupt(incident, at: lastBeat ?? incident.start, .stopped)
             } else {
-                self.interrupted[Subject(scope: incident.scope, name: incident.name)] = incident.id
+                self.interrupted[Subject(incident)] = incident.id
             }
         }
     }
@@ -139,7 +151,7 @@ struct IncidentMachine {
                 .host,
                 Failure(scope: scope, finding: finding, since: since, network: network, opens: now.monotonic))
             if before == nil || before == self.open[.host]?.id {
-                for subject in self.failures.keys where subject != .host { self.sort(subject) }
+                for subject in self.failures.keys where subject.mayBePart { self.sort(subject) }
             } else {
                 self.reconsider()
             }
@@ -150,24 +162,19 @@ struct IncidentMachine {
             if finding == nil { self.countUp(name) }
         case .probe(let name, let finding):
             self.report(Subject(scope: .probe, name: name), finding, since: now.wall)
+        case .slow(let scope, let name, let finding, let since, let network):
+            let failure = Failure(
+                scope: scope, finding: finding, since: since, network: network, opens: now.monotonic)
+            self.failed(Subject(scope: scope, name: name, isSlow: true), failure)
+        case .slowEnded(let scope, let name, let reason):
+            self.forget(Subject(scope: scope, name: name, isSlow: true), reason)
         case .probeLeftOut(let name):
             self.open[.host]?.probes.insert(name)
             self.unsaved.insert(.host)
         case .attemptFailed(let party): self.count(party) { $0.attempts += 1 }
         case .connectionsFailed(let party, let count): self.count(party) { $0.connections += count }
-        case .probeRemoved(let name):
-            let subject = Subject(scope: .probe, name: name)
-            self.failures[subject] = nil
-            self.close(subject, at: now.wall, .stopped)
-        case .note(var incident, let note):
-            if let subject = self.open.first(where: { $0.value.id == incident.id })?.key {
-                self.open[subject]?.note = note
-                self.save(subject)
-            } else {
-                incident.note = note
-                self.recent = self.recent.mapValues { $0.map { $0.id == incident.id ? incident : $0 } }
-                self.effects.append(.store(.save(incident)))
-            }
+        case .probeRemoved(let name): self.forget(Subject(scope: .probe, name: name), .stopped)
+        case .note(let incident, let note): self.write(note, about: incident)
         case .beat: break
         case .stop:
             for subject in self.failures.keys where self.isWaiting(subject) { self.openNow(subject) }
@@ -176,6 +183,22 @@ struct IncidentMachine {
         }
         defer { self.effects = [] }
         return self.effects
+    }
+
+    private mutating func forget(_ subject: Subject, _ reason: Incident.EndReason) {
+        self.failures[subject] = nil
+        self.close(subject, at: self.last.wall, reason)
+    }
+
+    private mutating func write(_ note: Incident.Note, about incident: Incident) {
+        if let subject = self.open.first(where: { $0.value.id == incident.id })?.key {
+            self.open[subject]?.note = note
+            return self.save(subject)
+        }
+        var incident = incident
+        incident.note = note
+        self.recent = self.recent.mapValues { $0.map { $0.id == incident.id ? incident : $0 } }
+        self.effects.append(.store(.save(incident)))
     }
 
     // MARK: The clocks
@@ -245,7 +268,9 @@ struct IncidentMachine {
         self.lastEnd = nil
         self.effects.append(.store(.cover(self.span)))
         // What was down is down until it is found to work.
-        for (subject, failure) in self.failures where subject == .host { self.start(subject, failure, at: now.wall) }
+        for (subject, failure) in self.failures where !subject.mayBePart {
+            self.start(subject, failure, at: now.wall)
+        }
         self.reconsider()
     }
 
@@ -324,7 +349,7 @@ struct IncidentMachine {
 
     // After this host's outage only what a target or probe reports from now on says that it still fails.
     private mutating func reconsider() {
-        for subject in self.failures.keys where subject != .host {
+        for subject in self.failures.keys where subject.mayBePart {
             guard self.open[subject] == nil else { continue }
             self.failures[subject]?.since = self.last.wall
             self.failures[subject]?.isPart = false
@@ -369,23 +394,25 @@ struct IncidentMachine {
         // Nothing is known of the time before.
         let start = min(max(start, self.span.start), self.last.wall)
         var incident = Incident(
-            id: self.makeID(start), failure.scope, name: subject.name, failure.finding, start: start)
+            id: self.makeID(start), kind: subject.isSlow ? .degraded : .down, failure.scope, name: subject.name,
+            failure.finding, start: start)
         incident.network = failure.network
-        incident.continues = self.interrupted.removeValue(forKey: subject)
-        let before = (self.recent.removeValue(forKey: subject) ?? []).filter {
+        let continued = self.interrupted.removeValue(forKey: subject)
+        if !subject.isSlow || start.since(self.span.start) <= Self.dropTime { incident.continues = continued }
+        let recent = (self.recent.removeValue(forKey: subject) ?? []).filter {
             start.since($0.start) <= Self.dropTime && $0.finding.party == failure.finding.party
         }
         var kind = IncidentEvent.Kind.opened
-        if before.count + 1 >= Self.dropLimit, var first = before.first {
-            for other in before.dropFirst() {
+        if recent.count + 1 >= Self.dropLimit, var first = recent.first {
+            for other in recent.dropFirst() {
                 first.merge(other)
                 self.effects.append(.store(.remove(id: other.id)))
             }
             first.append(incident.drops, count: 1)
             (first.kind, first.end, first.endReason) = (.intermittent, nil, nil)
             (incident, kind) = (first, .changed)
-        } else if !before.isEmpty {
-            self.recent[subject] = before
+        } else if !recent.isEmpty {
+            self.recent[subject] = recent
         }
         self.open[subject] = incident
         self.beat()
@@ -421,7 +448,7 @@ struct IncidentMachine {
 
     /// Ends an incident that may go on unseen.
     private mutating func interrupt(_ incident: Incident, at end: WallTime, _ reason: Incident.EndReason) {
-        self.interrupted[Subject(scope: incident.scope, name: incident.name)] = incident.id
+        self.interrupted[Subject(incident)] = incident.id
         self.finish(incident, at: end, reason)
     }
 
@@ -454,6 +481,8 @@ struct IncidentMachine {
 
     private mutating func count(_ time: Duration, of incident: Incident) {
         self.counted.down[IncidentTotals.Key(incident), default: .zero] += time
+        // What is slow is up.
+        guard incident.kind != .degraded else { return }
         if incident.scope == .target, let name = incident.name {
             return self.countDown(name, incident.finding.party, time)
         }

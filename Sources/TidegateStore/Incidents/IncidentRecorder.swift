@@ -163,6 +163,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
                 .target(name, check.failure?.finding, since: check.failure?.since ?? event.time)
             }
         case .probe(let probe): self.input(of: probe)
+        case .quality(let quality): self.input(of: quality)
         case .task(let task):
             if case .attemptFailed(_, _, let attribution?, isCharged: _) = task.kind {
                 .attemptFailed(attribution.party)
@@ -206,6 +207,20 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
             let finding = Incident.Finding(party: reason.party, cause: reason.description, certainty: reason.certainty)
             return .target(name, finding, since: time)
         }
+    }
+
+    private func input(of event: QualityEvent) -> IncidentMachine.Input? {
+        let name = event.target.flatMap { self.names[$0] }
+        guard event.target == nil || name != nil else { return nil }
+        let scope = name == nil ? Incident.Scope.network : .target
+        guard event.kind == .degraded else {
+            return .slowEnded(scope, name, event.kind == .failed ? .failed : .recovered)
+        }
+        let (cause, trouble) = (Cause.slow(event.trouble.cause), event.trouble)
+        let finding = Incident.Finding(
+            party: trouble.party, cause: cause.description, advice: trouble.advice, certainty: cause.certainty,
+            evidence: trouble.evidence)
+        return .slow(scope, name, finding, since: trouble.since, self.state.withLock { $0.network })
     }
 
     private func input(of event: ProbeEvent) -> IncidentMachine.Input? {

@@ -99,6 +99,52 @@ import TidegateCore
         #expect(watch.machine.open[.host]?.probes == ["p", "q"])
     }
 
+    @Test("What is slow is an incident of its own, beside outages, and takes no time from a target")
+    func slow() throws {
+        var watch = Watch()
+        watch.reach("api")
+        watch.pass(30)
+        watch.feed(.slow(.network, nil, finding(.unknown), since: watch.at(20), nil))
+        watch.feed(.slow(.target, "api", finding(.theirs), since: watch.at(25), nil))
+        watch.pass(10)
+        // More becomes known of the same trouble.
+        watch.feed(.slow(.network, nil, finding(.upstream), since: watch.at(20), nil))
+        watch.fail("shop", .upstream)
+        watch.pass(10)
+        #expect(watch.sorted.map(\.kind) == [.degraded, .degraded, .down])
+        #expect(watch.sorted.map(\.subject) == ["network", "target api", "target shop"])
+        #expect(watch.sorted.map(\.start) == [watch.at(20), watch.at(25), watch.at(40)])
+        #expect(watch.sorted[0].finding.party == .upstream)
+        watch.loseHost()
+        watch.feed(.slowEnded(.network, nil, .failed))
+        watch.feed(.slowEnded(.target, "api", .recovered))
+        watch.reach("api")
+        let ended = watch.sorted.filter { $0.kind == .degraded }
+        #expect(ended.map(\.endReason) == [.failed, .recovered] && ended.map(\.end) == [watch.at(50), watch.at(50)])
+        #expect(watch.machine.open.keys.filter(\.isSlow).isEmpty)
+        #expect(watch.machine.totals.targets["api"]?.up == .seconds(50), "\(watch.machine.totals)")
+        #expect(watch.machine.totals.targets["api"]?.down == [:])
+    }
+
+    @Test("What is slow again and again is never intermittent, and is not recovered over a restart")
+    func slowAgain() throws {
+        var watch = Watch()
+        for _ in 0..<3 {
+            watch.feed(.slow(.network, nil, finding(.upstream), since: watch.now.wall, nil))
+            watch.pass(20)
+            watch.feed(.slowEnded(.network, nil, .recovered))
+        }
+        #expect(watch.sorted.map(\.kind) == [.degraded, .degraded, .degraded])
+        watch.feed(.slow(.network, nil, finding(.upstream), since: watch.now.wall, nil))
+        watch.feed(.stop)
+        let last = try #require(watch.sorted.last)
+        #expect(last.endReason == .stopped)
+        var next = Watch(left: [last], lastBeat: watch.now.wall, at: watch.at(100))
+        next.loseHost()
+        next.feed(.slow(.network, nil, finding(.upstream), since: next.now.wall, nil))
+        #expect(next.sorted.map(\.continues) == [nil, last.id], "\(next.sorted)")
+    }
+
     @Test("What is reported as failing after this host's outage has an incident from then on")
     func stillFails() {
         var watch = Watch()

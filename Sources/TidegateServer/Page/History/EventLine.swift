@@ -49,6 +49,8 @@ struct EventLine: Codable, Sendable {
         switch event.payload {
         case .path(let path): self.init(path, at: event.time, targets: targets)
         case .diagnosis: self.init(event, rank: .host)
+        case .quality(let quality):
+            self.init(event, rank: .host, subject: quality.target.map { targets[$0] ?? $0.description } ?? "")
         case .link(let link): self.init(event, rank: .link, subject: (link.to ?? link.from)?.name ?? "")
         case .task(let task): self.init(event, rank: .other, task: task.id)
         case .targetCheck(let check):
@@ -122,6 +124,7 @@ extension Event.Payload {
             .connection(.failed), .connection(.groupSilent):
             .bad
         case .diagnosis(let diagnosis): diagnosis.isBroken ? .bad : diagnosis.state == .checking ? .wait : .good
+        case .quality(let quality): quality.kind == .recovered ? .good : .wait
         case .link(let link): link.to?.isUsable ?? false ? .good : .bad
         case .netlink(.overrun), .session(.circuitOpened), .daemon(.runSkipped): .wait
         case .session(.circuitClosed), .daemon(.remoteWrite(.delivered)), .connection(.recovered): .good
@@ -152,6 +155,7 @@ extension Event.Payload {
             default: nil
             }
         case .diagnosis(let diagnosis): diagnosis.isBroken ? diagnosis.explanation.party : nil
+        case .quality(let quality): quality.kind == .recovered ? nil : quality.trouble.party
         case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
         case .probe(let probe):
             if case .finished(let outcome) = probe.kind { outcome.failure?.party } else { nil }

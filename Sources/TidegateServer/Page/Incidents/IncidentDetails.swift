@@ -39,7 +39,7 @@ package struct IncidentDetails {
         guard let end = self.incident.end else { return "ongoing" }
         let reasons: [Incident.EndReason: String] = [
             .partyChanged: "another party is responsible from then on", .suspended: "this host was suspended",
-            .stopped: "Tidegate stopped",
+            .stopped: "Tidegate stopped", .failed: "it went down",
         ]
         let reason = self.incident.endReason.flatMap { reasons[$0] }
         return self.time(end) + (reason.map { ", \($0)" } ?? "")

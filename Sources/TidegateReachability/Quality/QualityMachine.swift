@@ -1,0 +1,319 @@
+internal import TidegateAttribution
+internal import TidegateCore
+
+/// Decides from single echoes and checks when to measure thoroughly, and from the measurements what is slow.
+///
+/// One bad sample proves nothing, so it only asks for a measurement. Something is slow from the bad samples before a
+/// measurement that finds a cause. It ends with a measurement that finds none and three minutes without a bad sample, or
+/// with two such measurements: a host may limit its answers.
+struct QualityMachine {
+    /// What may be slow.
+    enum Subject: Sendable, Hashable {
+        /// This host's way out.
+        case network
+        case target(Target)
+    }
+
+    enum Input {
+        /// The way out; nil while it does not work.
+        case path(NetworkPath.Identity?)
+        /// The hosts on the way out that answer echoes.
+        case hosts([QualityStatus.Host])
+        /// One round trip to each host, in order; nil for a lost echo.
+        case echoes([Duration?])
+        /// The TCP segments of all programs since the last input of this kind.
+        case segments(sent: UInt64, repeated: UInt64)
+        /// A check of a target; nil if it failed.
+        case checked(Target, PhaseDurations?)
+        /// Nil if it could not be measured.
+        case measured(Subject, QualityEvidence?)
+    }
+
+    /// A moment on both clocks.
+    struct Moment {
+        var monotonic: MonotonicTime
+        var wall: WallTime
+    }
+
+    /// What is usual, learned from samples while nothing is slow.
+    private struct Normal {
+        /// Each stands for a few minutes, a day in all.
+        private var medians: [Duration] = []
+        private var samples: [Duration] = []
+
+        private static let most = (medians: 288, samples: 30)
+        private static let fewest = 12
+
+        var value: Duration? {
+            if !self.medians.isEmpty { return Self.median(self.medians) }
+            return self.samples.count >= Self.fewest ? Self.median(self.samples) : nil
+        }
+
+        init() {}
+
+        /// What a measurement found is usual from then on.
+        init(_ value: Duration) { self.medians = [value] }
+
+        mutating func learn(_ sample: Duration) {
+            self.samples.append(sample)
+            guard self.samples.count == Self.most.samples else { return }
+            self.medians.append(Self.median(self.samples))
+            self.samples = []
+            if self.medians.count > Self.most.medians { self.medians.removeFirst() }
+        }
+
+        private static func median(_ values: [Duration]) -> Duration { values.sorted()[(values.count - 1) / 2] }
+    }
+
+    private struct Record {
+        /// Whether each of the last samples was bad.
+        var recent: [Bool] = []
+        /// When the first of the bad samples came that are recent.
+        var firstBad: WallTime?
+        var lastBad: MonotonicTime?
+        var hasLoss = false
+        /// False if there were bad samples since.
+        var isMeasuredClean = false
+        /// How many measurements in a row found nothing.
+        var cleanMeasurements = 0
+
+        mutating func add(isBad: Bool, isLoss: Bool = false, at now: Moment) {
+            self.recent.append(isBad)
+            if self.recent.count > Thresholds.badSamples.of { self.recent.removeFirst() }
+            if isBad {
+                self.firstBad = self.firstBad ?? now.wall
+                (self.lastBad, self.isMeasuredClean) = (now.monotonic, false)
+            } else if !self.recent.contains(true) {
+                self.firstBad = nil
+            }
+            self.hasLoss = self.hasLoss || isLoss
+        }
+
+        var isSuspicious: Bool {
+            self.hasLoss || self.recent.count { $0 } >= Thresholds.badSamples.count
+        }
+    }
+
+    /// What has a usual time: a host or a target, on a path.
+    private struct Key: Hashable {
+        let path: NetworkPath.Identity?
+        var address: IPAddress?
+        var target: Target?
+    }
+
+    private(set) var status = QualityStatus()
+    private var path: NetworkPath.Identity?
+    private var records: [Subject: Record] = [:]
+    private var normals: [Key: Normal] = [:]
+    private var measuredAt: MonotonicTime?
+    /// A rise of the round trip that the next echo has to confirm: a short transfer fills a line as well.
+    private var unconfirmed: (cause: SlowCause, quality: Quality, since: WallTime)?
+    /// True once all hosts were measured on this path, so that it is known what is usual for those that get no echoes.
+    private var isMeasured = false
+    private var events: [QualityEvent] = []
+
+    /// Changes the state; the events are to be published in order.
+    mutating func handle(_ input: Input, at now: Moment) -> [QualityEvent] {
+        switch input {
+        case .path(let path): self.move(to: path)
+        case .hosts(let hosts):
+            let known = self.status.hosts
+            self.status.hosts = hosts.map { host in known.first { $0.address == host.address } ?? host }
+        case .echoes(let echoes): self.add(echoes, at: now)
+        case .segments(let sent, let repeated):
+            guard Thresholds.areLossy(sent: sent, repeated: repeated) else { break }
+            self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
+        case .checked(let target, let phases): self.add(phases, of: target, at: now)
+        case .measured(let subject, let evidence): self.decide(subject, evidence, at: now)
+        }
+        for index in self.status.hosts.indices {
+            self.status.hosts[index].normal = self.normal(of: self.status.hosts[index].address)
+        }
+        for (subject, record) in self.records where record.isMeasuredClean {
+            if let lastBad = record.lastBad, now.monotonic - lastBad < Thresholds.cleanTime { continue }
+            self.end(subject, .recovered)
+        }
+        defer { self.events = [] }
+        return self.events
+    }
+
+    /// What should be measured now; nil if nothing should.
+    func due(at now: MonotonicTime) -> Subject? {
+        guard self.path != nil else { return nil }
+        if !self.isMeasured, self.status.hosts.contains(where: { $0.normal != nil }) { return .network }
+        guard self.measuredAt.map({ now - $0 >= Thresholds.measurements }) ?? true else { return nil }
+        let due = self.records.filter { $0.value.isSuspicious || self.trouble($0.key) != nil }.keys
+        return due.contains(.network) ? .network : due.first
+    }
+
+    // MARK: Samples
+
+    private mutating func move(to path: NetworkPath.Identity?) {
+        guard path != self.path else { return }
+        (self.path, self.status.hosts, self.records, self.isMeasured) = (path, [], [:], false)
+        self.unconfirmed = nil
+        for subject in [Subject.network] + self.status.targets.keys.map(Subject.target) {
+            self.end(subject, path == nil ? .failed : .recovered)
+        }
+    }
+
+    private mutating func add(_ echoes: [Duration?], at now: Moment) {
+        guard echoes.count == self.status.hosts.count, !echoes.isEmpty else { return }
+        let isLate = zip(echoes, self.status.hosts).map { echo, host in
+            echo.map { Thresholds.isLate($0, normal: host.normal) } ?? true
+        }
+        if let (cause, quality, since) = self.unconfirmed.take(),
+            zip(isLate, self.status.hosts).contains(where: { $0 && $1.segment == cause.segment })
+        {
+            self.begin(.network, cause, quality, since: since, at: now)
+        }
+        let isLoss = echoes.contains(nil)
+        self.records[.network, default: Record()].add(isBad: isLate.contains(true), isLoss: isLoss, at: now)
+        for (index, echo) in echoes.enumerated() {
+            self.status.hosts[index].add(echo, at: now.wall)
+            guard let echo, !isLate[index], self.status.network == nil else { continue }
+            self.normals[self.key(self.status.hosts[index].address), default: Normal()].learn(echo)
+        }
+    }
+
+    private mutating func add(_ phases: PhaseDurations?, of target: Target, at now: Moment) {
+        guard let phases else {
+            self.records[.target(target)] = nil
+            return self.end(.target(target), .failed)
+        }
+        let time = [phases.connect, phases.tls, phases.processing].compactMap(\.self).reduce(.zero, +)
+        if phases.connect ?? .zero >= Thresholds.repeatedPacket {
+            self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
+        }
+        let isBad = self.isSlow(time, target)
+        self.records[.target(target), default: Record()].add(isBad: isBad, at: now)
+        if !isBad, self.status.targets[target] == nil {
+            self.normals[Key(path: self.path, target: target), default: Normal()].learn(time)
+        }
+    }
+
+    private func isSlow(_ time: Duration, _ target: Target) -> Bool {
+        let normal = self.normals[Key(path: self.path, target: target)]?.value
+        return time >= Thresholds.slowTarget && Thresholds.isLate(time, normal: normal)
+    }
+
+    private func key(_ address: IPAddress) -> Key { Key(path: self.path, address: address) }
+
+    private func normal(of address: IPAddress) -> Duration? { self.normals[self.key(address)]?.value }
+
+    // MARK: Measurements
+
+    private mutating func decide(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
+        var record = self.records[subject] ?? Record()
+        if record.isSuspicious || self.trouble(subject) != nil { self.measuredAt = now.monotonic }
+        let since = record.firstBad ?? now.wall
+        (record.hasLoss, record.recent, record.firstBad) = (false, [], nil)
+        self.records[subject] = record
+        guard var evidence, evidence.lateness <= Thresholds.lateTimer else { return }
+        if subject == .network { self.isMeasured = true }
+        evidence.hosts = evidence.hosts.map(self.withNormal)
+        evidence.reference = evidence.reference.map(self.withNormal)
+        let quality = QualityTable.quality(of: evidence)
+        guard let cause = quality.cause, self.isOwn(cause, of: subject, evidence) else {
+            return self.foundNothing(subject, evidence)
+        }
+        if cause.normal != nil, self.status.network == nil {
+            self.unconfirmed = (cause, quality, since)
+            return
+        }
+        // What is wrong on the way out is the network's trouble, and makes a slow target slow.
+        var places = [subject]
+        if cause.isOfNetwork, subject != .network {
+            places = self.trouble(subject) == nil ? [.network] : [.network, subject]
+        }
+        for place in places { self.begin(place, cause, quality, since: since, at: now) }
+    }
+
+    private mutating func begin(
+        _ subject: Subject, _ cause: SlowCause, _ quality: Quality, since: WallTime, at now: Moment
+    ) {
+        var record = self.records[subject] ?? Record()
+        (record.lastBad, record.isMeasuredClean, record.cleanMeasurements) = (now.monotonic, false, 0)
+        self.records[subject] = record
+        let before = self.trouble(subject)
+        let isSame = before.map { $0.cause.segment == cause.segment } ?? false
+        let trouble = QualityStatus.Trouble(
+            since: isSame ? before?.since ?? since : before == nil ? since : now.wall, cause: cause,
+            advice: quality.advice, evidence: quality.json)
+        self.set(trouble, of: subject)
+        let isKnown = before.map { Cause.slow($0.cause).code == Cause.slow(cause).code && $0.party == trouble.party }
+        if isKnown != true { self.events.append(QualityEvent(.degraded, target: subject.target, trouble)) }
+    }
+
+    private mutating func foundNothing(_ subject: Subject, _ evidence: QualityEvidence) {
+        self.records[subject]?.isMeasuredClean = true
+        self.records[subject]?.cleanMeasurements += 1
+        if self.trouble(subject) != nil {
+            if self.records[subject]?.cleanMeasurements ?? 0 > 1 { self.end(subject, .recovered) }
+            return
+        }
+        // What is late, and no fault, is usual from now on.
+        for host in evidence.hosts + [evidence.reference].compactMap(\.self) {
+            guard let median = host.median, host.normal.map({ Thresholds.isLate(median, normal: $0) }) ?? true
+            else { continue }
+            self.normals[self.key(host.address)] = Normal(median)
+        }
+        if let target = subject.target, self.isSlow(evidence.total, target) {
+            self.normals[Key(path: self.path, target: target)] = Normal(evidence.total)
+        }
+    }
+
+    // A measurement of the way out judges no server, and a target that takes its usual time is not slow.
+    private func isOwn(_ cause: SlowCause, of subject: Subject, _ evidence: QualityEvidence) -> Bool {
+        guard let target = subject.target, !cause.isOfNetwork else { return cause.isOfNetwork }
+        return self.isSlow(evidence.total, target)
+    }
+
+    private func withNormal(_ host: QualityEvidence.Host) -> QualityEvidence.Host {
+        var host = host
+        host.normal = self.normal(of: host.address)
+        return host
+    }
+
+    private func trouble(_ subject: Subject) -> QualityStatus.Trouble? {
+        subject.target.map { self.status.targets[$0] } ?? self.status.network
+    }
+
+    private mutating func set(_ trouble: QualityStatus.Trouble?, of subject: Subject) {
+        if let target = subject.target { self.status.targets[target] = trouble } else { self.status.network = trouble }
+    }
+
+    private mutating func end(_ subject: Subject, _ kind: QualityEvent.Kind) {
+        guard let trouble = self.trouble(subject) else { return }
+        self.set(nil, of: subject)
+        self.events.append(QualityEvent(kind, target: subject.target, trouble))
+    }
+}
+
+extension SlowCause {
+    /// True for what every target behind the router suffers from, and what a measurement without a request can find.
+    fileprivate var isOfNetwork: Bool {
+        switch self {
+        case .lossOnLink, .lossNear, .lossInOrBehind, .lossBehind: true
+        case .delayNear, .delayBehind: self.normal != nil
+        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .slowResolver, .slowServer: false
+        }
+    }
+
+    /// What is usual instead of a delay on the way out; nil for other causes, and if it is not known.
+    fileprivate var normal: Duration? {
+        switch self {
+        case .delayNear(_, router: _, let normal), .delayBehind(_, to: _, ownTraffic: _, let normal): normal
+        default: nil
+        }
+    }
+}
+
+extension QualityMachine.Subject {
+    fileprivate var target: Target? {
+        switch self {
+        case .network: nil
+        case .target(let target): target
+        }
+    }
+}

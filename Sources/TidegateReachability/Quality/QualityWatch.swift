@@ -1,0 +1,153 @@
+internal import TidegateAttribution
+internal import TidegateCore
+internal import TidegateNetwork
+
+/// Watches how good this host's way out and its targets are, with an echo each ten seconds to two hosts on the way.
+///
+/// It publishes what becomes slow, and measures thoroughly only what single samples make suspicious.
+package struct QualityWatch: Sendable {
+    /// From one echo to the next.
+    private static let interval = Duration.seconds(10)
+    /// The hosts on the way out are looked for again after so many echoes: others may answer by then.
+    private static let searchInterval = 60
+    /// The same while one of them is not found.
+    private static let retryInterval = 6
+    private static let echoLimit = Duration.seconds(1)
+    /// An echo to each host each 217 ms: 46 in ten seconds.
+    private static let measuringInterval = Duration.seconds(10) / 46
+
+    private let host: HostDiagnostics
+
+    private var diagnostics: PathDiagnostics { self.host.diagnostics }
+    private var now: QualityMachine.Moment {
+        .init(monotonic: self.diagnostics.time.monotonic(), wall: self.diagnostics.time.wall())
+    }
+
+    /// A watch over the way out that `host` diagnoses; it sends nothing before ``run()``.
+    package init(_ host: HostDiagnostics) { self.host = host }
+
+    /// Watches until the Swift task is cancelled.
+    package func run() async {
+        var (machine, known, rounds) = (QualityMachine(), NetworkPath.Identity?.none, 0)
+        var (seen, segments) = ([Target: WallTime](), self.segments)
+        var next = self.now.monotonic + Self.interval
+        while await self.diagnostics.wait(next - self.now.monotonic), !Task.isCancelled {
+            let late = self.now.monotonic - next
+            next = self.now.monotonic + Self.interval
+            let status = self.diagnostics.monitor.status
+            let isBroken = self.host.latest?.isBroken ?? false
+            let path = status.global.level >= .routed && !isBroken ? status.global.path : nil
+            self.feed(.path(path?.identity), to: &machine)
+            if path == nil { known = nil }
+            // A target on another path says nothing about this one.
+            for entry in status.targets where path != nil && entry.verdict.path?.identity == path?.identity {
+                guard let report = status.checks[entry.target],
+                    report.isReached == false || report.lastSuccess != seen[entry.target]
+                else { continue }
+                seen[entry.target] = report.lastSuccess
+                self.feed(.checked(entry.target, report.isReached == true ? report.phases : nil), to: &machine)
+            }
+            let before = segments
+            segments = self.segments
+            let (sent, repeated) = (segments.sent &- before.sent, segments.repeated &- before.repeated)
+            self.feed(.segments(sent: sent, repeated: repeated), to: &machine)
+            // Traffic may cost money, a suspicion is being checked, or this process was late itself.
+            guard let path, !path.metered.isCostly, self.host.latest?.state != .checking, late <= Thresholds.lateTimer
+            else { continue }
+            // On a lossy path a search would lose hosts.
+            let interval = machine.status.hosts.count < 2 ? Self.retryInterval : Self.searchInterval
+            if known != path.identity || rounds % interval == 0 && machine.status.network == nil {
+                (known, rounds) = (path.identity, 0)
+                self.feed(.hosts(await self.hosts(on: path, status)), to: &machine)
+            }
+            rounds += 1
+            let echoes = await machine.status.hosts.concurrentMap { await self.echo($0.address) }
+            self.feed(.echoes(echoes), to: &machine)
+            guard let subject = machine.due(at: self.now.monotonic) else { continue }
+            let evidence = await self.evidence(of: subject, on: path, machine.status.hosts, status)
+            // What was measured during a change of path says nothing about either.
+            let isValid =
+                self.diagnostics.monitor.status.global.path?.identity == path.identity
+                && self.host.latest.map { $0.state == .decided && !$0.isBroken } ?? true
+            self.feed(.measured(subject, isValid ? evidence : nil), to: &machine)
+            next = max(next, self.now.monotonic)
+        }
+    }
+
+    // The TCP segments of all programs so far.
+    private var segments: (sent: UInt64, repeated: UInt64) {
+        let traffic = self.diagnostics.dependencies.connections?.statistics.traffic.values.map(\.self) ?? []
+        return traffic.reduce(into: (0, 0)) { sum, direction in
+            sum = (sum.sent &+ direction.sentSegments, sum.repeated &+ direction.retransmittedSegments)
+        }
+    }
+
+    private func feed(_ input: QualityMachine.Input, to machine: inout QualityMachine) {
+        let events = machine.handle(input, at: self.now)
+        // Clients never see a status that contradicts an event.
+        self.diagnostics.monitor.setQuality(machine.status)
+        for event in events { self.diagnostics.monitor.bus.publish(.quality(event)) }
+    }
+
+    private func echo(_ address: IPAddress) async -> Duration? {
+        switch await self.diagnostics.dependencies.echo(address, within: Self.echoLimit) {
+        case .answered(_, let trip): trip
+        case .silent, .refused, .tooLong, .failed: nil
+        }
+    }
+
+    // MARK: The way out
+
+    // The gateway, and the first router beyond it if a destination is known that may be sent packets.
+    private func hosts(on path: NetworkPath, _ status: ReachabilityStatus) async -> [QualityStatus.Host] {
+        let meter = self.destinations(on: path, status).first.map { self.meter(path, to: $0) }
+        let gateway = path.gateway.map { $0.onLink(path.index) }
+        // One echo may be lost.
+        guard let gateway,
+            await ![1, 2, 3].concurrentMap({ _ in await self.echo(gateway) }).allSatisfy({ $0 == nil })
+        else { return [] }
+        async let beyond = meter?.firstBeyond
+        let hosts = [QualityStatus.Host(.router, gateway)]
+        return await beyond.map { hosts + [QualityStatus.Host(.provider, $0)] } ?? hosts
+    }
+
+    private func meter(_ path: NetworkPath, to destination: IPAddress) -> QualityMeter {
+        QualityMeter(
+            diagnostics: self.diagnostics, path: QualityPath(wayOut: path, to: destination),
+            interval: Self.measuringInterval)
+    }
+
+    // A target behind the same gateway, or a public address if the configuration allows to check the internet.
+    private func destinations(on path: NetworkPath, _ status: ReachabilityStatus) -> [IPAddress] {
+        let targets = status.targets.flatMap(\.addresses).filter { entry in
+            entry.verdict.path?.identity == path.identity && entry.address != path.gateway
+        }
+        let sentinel =
+            self.diagnostics.policy.isEnabled
+            ? path.source.flatMap { self.diagnostics.monitor.sentinels[$0.family] } : nil
+        var known: Set<IPAddress> = []
+        return ([sentinel].compactMap(\.self) + targets.map(\.address)).filter { known.insert($0).inserted }
+    }
+
+    private func evidence(
+        of subject: QualityMachine.Subject, on path: NetworkPath, _ hosts: [QualityStatus.Host],
+        _ status: ReachabilityStatus
+    ) async -> QualityEvidence? {
+        let destinations = self.destinations(on: path, status)
+        switch subject {
+        case .network:
+            guard let destination = destinations.first else { return nil }
+            var meter = self.meter(path, to: destination)
+            // Not searched for: on a lossy path the search would fail. Two destinations show what all suffer from.
+            let two = zip(destinations.count > 1 ? [Segment.server, .reference] : [.reference], destinations)
+            meter.path.hosts = (hosts.map { ($0.segment, $0.address) } + two).map { .init($0, $1) }
+            return await meter.evidence(for: nil)
+        case .target(let target):
+            let own = status.targets.first { $0.target == target }?.addresses.map(\.address) ?? []
+            let location = status.checks[target]?.check.location
+            return await self.diagnostics.evidence(
+                of: location.map(ExplainTarget.init) ?? ExplainTarget(target),
+                comparedWith: destinations.filter { !own.contains($0) })
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+import Testing
+import TidegateCore
+import TidegateTestKit
+
+/// What a sidecar says of a network that becomes slow while it runs.
+@Suite(
+    .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"),
+    .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(3)))
+struct SlowSidecarTests {
+    @Test("A provider that loses packets is named in the log, the page, the status, the metrics and the incidents")
+    func provider() async throws {
+        let lab = try await SlowLab()
+        defer { lab.end() }
+        let fixture = try EndToEndFixture()
+        defer { fixture.end() }
+        try fixture.write(
+            """
+            reachability:
+              targets:
+                - {name: api, url: "http://\(SlowLab.serverAddress)/", interval: 2s}
+                - {name: other, url: "http://\(SlowLab.otherServerAddress)/", interval: 2s}
+            """, to: "c.yml")
+        chmod(fixture.path("c.yml"), 0o600)
+        let sidecar = try Program(
+            lab.client.inside([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", fixture.path("c.yml"),
+                "--web.listen-address", "127.0.0.1:9595", "--state.dir", fixture.path("state"), "--control.socket",
+                fixture.path("sock"),
+            ]))
+        defer { sidecar.signal(SIGKILL) }
+        try await Program.answers("http://127.0.0.1:9595/-/healthy", prefix: lab.client.inside())
+        func get(_ path: String) async throws -> String {
+            try await Program.expect(lab.client.inside(["curl", "-s", "http://127.0.0.1:9595\(path)"]))
+        }
+        func quality() async throws -> JSONValue {
+            try JSONValue(parsing: await get("/api/v1/status").utf8)["quality"] ?? .null
+        }
+        let isWatched = try await eventually { try await quality()["segments"]?.elements.count == 2 }
+        #expect(isWatched, "\(sidecar.errorsSoFar)")
+        #expect(try await quality()["slow"] == .bool(false))
+        (lab.wan.there.loss, lab.wan.back.loss) = (0.2, 0.2)
+        let isSlow = try await eventually(within: .seconds(90)) { try await quality()["slow"] == .bool(true) }
+        try #require(isSlow, "\(sidecar.errorsSoFar)")
+        let network = try #require(try await quality()["network"])
+        #expect(network["begins"] == "provider" && network["party"] == "upstream", "\(network)")
+        #expect(await eventually { sidecar.errorsSoFar.contains("level=warning msg=slow") })
+        let page = try await get("/")
+        #expect(page.contains("of packets are lost beyond your router 10.0.0.1") && page.contains("id=\"quality\""))
+        let metrics = try await get("/metrics")
+        #expect(metrics.contains(#"tidegate_segment_degraded{segment="provider",party="upstream"} 1"#), "\(metrics)")
+        #expect(metrics.contains(#"tidegate_incident_open{scope="network",kind="degraded",party="upstream"} 1"#))
+        let list = lab.client.inside([
+            BuiltProduct.path(of: "tidegate"), "incidents", "--json", "--control.socket", fixture.path("sock"),
+        ])
+        let stored = try await eventualValue {
+            try JSONValue(parsing: await Program.expect(list).utf8)["incidents"]?.elements.first
+        }
+        let incident = try #require(stored)
+        #expect(incident["kind"] == "degraded" && incident["scope"] == "network", "\(incident)")
+        #expect(incident["party"] == "upstream" && incident["certainty"] == "probable", "\(incident)")
+        sidecar.signal(SIGTERM)
+        #expect(await sidecar.finish().status == 0)
+    }
+}
