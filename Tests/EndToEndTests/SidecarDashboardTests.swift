@@ -18,9 +18,11 @@ struct SidecarDashboardTests {
         "TidegateOurPathLost", "TidegateTargetNotRouted", "TidegateTargetUnreachable", "TidegateOurFailures",
         "TidegateTheirFailures", "TidegateRetriesExhausted", "TidegateScheduledProbeFailing",
     ]
-    /// The panels that show nothing here: the kernel dropped no message, and no target speaks TLS.
+    /// The panels that show nothing here: the kernel dropped no message, no target speaks TLS, and behind the peer
+    /// nothing answers, so that the quality of the way out is not watched.
     private static let emptyPanels: Set = [
         "Resync duration", "Time until certificates expire", "Time until certificates of probed servers expire",
+        "Round trips", "Lost echoes", "Slow, by where it begins",
     ]
 
     // A scrape that takes longer than its second fires TidegateDown as well.
