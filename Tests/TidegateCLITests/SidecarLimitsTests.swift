@@ -79,7 +79,9 @@ struct SidecarLimitsTests {
         "Crowds with every trick leave a sidecar no memory, descriptor or thread",
         .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func crowds() async throws {
-        let daemon = try await ConfiguredDaemon(configuration: "", arguments: ["--log.level", "info"])
+        // The thread of echoes would start in the middle.
+        let daemon = try await ConfiguredDaemon(
+            configuration: "quality: {active: false}\n", arguments: ["--log.level", "info"])
         let port = try #require(await eventualValue { daemon.port })
         let before = try daemon.holdings
         var left: [ProcessHoldings] = []
