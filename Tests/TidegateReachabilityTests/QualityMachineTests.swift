@@ -244,6 +244,20 @@ import TidegateTestKit
         #expect(world.events.map(\.kind) == [.degraded, .recovered] && world.machine.status.hosts.isEmpty)
     }
 
+    @Test("A measurement that showed nothing is repeated after five minutes, not at once", arguments: [true, false])
+    func worthless(isBusy: Bool) {
+        var world = World()
+        world.echo(1, 10, times: 20)
+        #expect(world.due == .network)
+        var evidence = Self.evidence()
+        evidence.lateness = .milliseconds(21)
+        world.give(.measured(.network, isBusy ? evidence : nil))
+        world.echo(1, 10, times: 29)
+        #expect(world.due == nil)
+        world.echo(1, 10)
+        #expect(world.due == .network)
+    }
+
     @Test("A measurement by a busy machine neither finds nor ends anything")
     func busy() {
         var world = World()

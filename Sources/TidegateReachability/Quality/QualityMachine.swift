@@ -140,8 +140,8 @@ struct QualityMachine {
     /// What should be measured now; nil if nothing should.
     func due(at now: MonotonicTime) -> Subject? {
         guard self.path != nil else { return nil }
-        if !self.isMeasured, self.status.hosts.contains(where: { $0.normal != nil }) { return .network }
         guard self.measuredAt.map({ now - $0 >= Thresholds.measurements }) ?? true else { return nil }
+        if !self.isMeasured, self.status.hosts.contains(where: { $0.normal != nil }) { return .network }
         let due = self.records.filter { $0.value.isSuspicious || self.trouble($0.key) != nil }.keys
         return due.contains(.network) ? .network : due.first
     }
@@ -205,11 +205,12 @@ struct QualityMachine {
 
     private mutating func decide(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
         var record = self.records[subject] ?? Record()
-        if record.isSuspicious || self.trouble(subject) != nil { self.measuredAt = now.monotonic }
+        let isWorthless = evidence.map { $0.lateness > Thresholds.lateTimer } ?? true
+        if isWorthless || record.isSuspicious || self.trouble(subject) != nil { self.measuredAt = now.monotonic }
         let since = record.firstBad ?? now.wall
         (record.hasLoss, record.recent, record.firstBad) = (false, [], nil)
         self.records[subject] = record
-        guard var evidence, evidence.lateness <= Thresholds.lateTimer else { return }
+        guard var evidence, !isWorthless else { return }
         if subject == .network { self.isMeasured = true }
         evidence.hosts = evidence.hosts.map(self.withNormal)
         evidence.reference = evidence.reference.map(self.withNormal)
