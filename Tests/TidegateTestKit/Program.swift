@@ -66,14 +66,14 @@ package final class Program: Sendable {
     /// Runs a program to its end; kills it after `limit`.
     @discardableResult
     package static func run(
-        _ command: [String], environment: [String: String] = [:], limit: Duration = .seconds(60)
+        _ command: [String], environment: [String: String] = [:], limit: Duration = .seconds(300)
     ) async throws -> Output {
         try await Program(command, environment: environment).finish(within: limit)
     }
 
     /// Runs a program that has to succeed, and returns its standard output.
     @discardableResult
-    package static func expect(_ command: [String], limit: Duration = .seconds(60)) async throws -> String {
+    package static func expect(_ command: [String], limit: Duration = .seconds(300)) async throws -> String {
         let output = try await self.run(command, limit: limit)
         guard output.status == 0 else {
             throw NotStarted(description: "\(command.joined(separator: " ")): \(output.status) \(output.errors)")
@@ -101,7 +101,7 @@ package final class Program: Sendable {
     package func signal(_ number: Int32) { self.isOver.value.withLock { if !$0 { kill(self.id, number) } } }
 
     /// Waits for its end; kills it after `limit`.
-    package func finish(within limit: Duration = .seconds(60)) async -> Output {
+    package func finish(within limit: Duration = .seconds(300)) async -> Output {
         let killer = Task {
             try await Task.sleep(for: limit)
             self.signal(SIGKILL)
@@ -124,14 +124,15 @@ package final class Program: Sendable {
 }
 
 /// Evaluates a condition until it is true or `limit` has passed; returns the last value.
-package func eventually(within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool) async rethrows -> Bool
-{
+package func eventually(
+    within limit: Duration = .seconds(300), _ isTrue: () async throws -> Bool
+) async rethrows -> Bool {
     try await eventualValue(within: limit) { try await isTrue() ? true : nil } ?? false
 }
 
 /// Evaluates an expression until it has a value or `limit` has passed; returns the last value.
 package func eventualValue<Value>(
-    within limit: Duration = .seconds(60), of value: () async throws -> Value?
+    within limit: Duration = .seconds(300), of value: () async throws -> Value?
 ) async rethrows -> Value? {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
