@@ -104,7 +104,7 @@ struct EchoExchange: SocketExchange {
         self.isRaw = descriptor < 0
         if self.isRaw { descriptor = SocketAddress.socket(family, SOCK_RAW, number) }
         guard descriptor >= 0 else { throw LoopError(operation: "socket", code: errno) }
-        try self.request.socket.connect(descriptor) { descriptor throws(LoopError) in
+        try self.request.socket.connect(descriptor, SOCK_DGRAM) { descriptor throws(LoopError) in
             tg_receive_hop_limit(descriptor, family.domain)
             if let limit = self.request.hopLimit {
                 try LoopError.check("ttl", tg_set_hop_limit(descriptor, family.domain, Int32(limit)))

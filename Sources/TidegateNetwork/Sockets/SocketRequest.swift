@@ -34,7 +34,7 @@ package struct SocketRequest: Sendable, Hashable {
         let descriptor = given ?? SocketAddress.socket(self.address.family, type)
         guard descriptor >= 0 else { throw LoopError(operation: "socket", code: errno) }
         if type == SOCK_STREAM { own?.insert(tg_socket_cookie(descriptor)) }
-        try self.connect(descriptor, configure)
+        try self.connect(descriptor, type, configure)
         guard payload.isEmpty || send(descriptor, payload, payload.count, Int32(MSG_NOSIGNAL)) >= 0 else {
             let code = errno
             close(descriptor)
@@ -45,10 +45,10 @@ package struct SocketRequest: Sendable, Hashable {
 
     /// Connects a socket, so that it only receives from its peer (udp(7)); closes it on failure.
     func connect(
-        _ descriptor: Int32, _ configure: (Int32) throws(LoopError) -> Void
+        _ descriptor: Int32, _ type: __socket_type, _ configure: (Int32) throws(LoopError) -> Void
     ) throws(LoopError) {
         // If the kernel does not support ICMP errors for this socket, outcomes only have less detail.
-        _ = tg_receive_errors(descriptor, self.address.family.domain, 1)
+        if type == SOCK_STREAM { _ = tg_receive_errors(descriptor, self.address.family.domain, 1) }
         do throws(LoopError) {
             try configure(descriptor)
             if let name = self.interface {
@@ -57,6 +57,8 @@ package struct SocketRequest: Sendable, Hashable {
             if let source = self.source { try LoopError.check("bind", SocketAddress.bind(descriptor, to: source)) }
             let code = SocketAddress.connect(descriptor, to: self.address, port: self.port)
             if code != EINPROGRESS { try LoopError.check("connect", code) }
+            // connect(2) binds the port first, and then an ICMP error about any peer would count.
+            if type != SOCK_STREAM { _ = tg_receive_errors(descriptor, self.address.family.domain, 1) }
         } catch {
             close(descriptor)
             throw error
