@@ -27,16 +27,39 @@ package struct QualityTable {
             return quality
         }
         if table.hosts.isEmpty { quality.findings.append("no host on the path answers echoes") }
-        guard let cause = table.loss ?? table.rise ?? table.delay else {
-            if evidence.total >= Thresholds.lateServer {
-                quality.findings.append("it took \(evidence.total.shortText), and the reason is not known")
-            }
+        guard let cause = table.cause else {
+            if let finding = table.distance ?? table.unexplained { quality.findings.append(finding) }
             return quality
         }
         let order: [Segment] = [.link, .router, .provider, .path, .server]
-        let place = order.firstIndex(of: cause.segment) ?? order.count - 1
+        // A program that is slow hides nothing: the path was measured beside it.
+        let place = cause.segment == .program ? order.count - 1 : order.firstIndex(of: cause.segment) ?? order.count - 1
         (quality.cause, quality.advice, quality.hidden) = (cause, cause.advice, Array(order[(place + 1)...]))
         return quality
+    }
+
+    // From near to far; what many echoes show counts before what a single connection shows.
+    private var cause: SlowCause? {
+        let flows = FlowTable(self.evidence)
+        return flows.program ?? self.loss ?? self.rise ?? flows.rateLimit ?? flows.loss ?? flows.server
+            ?? self.lateAccept ?? self.delay
+    }
+
+    // A far server is no fault.
+    private var distance: String? {
+        guard self.evidence.total >= Thresholds.slowTarget, let target, let trip = target.median,
+            let shortest = target.roundTrips.first,
+            target.gaps == 0, trip - shortest < Thresholds.queue, trip >= Thresholds.longLine
+        else { return nil }
+        let trips = [self.evidence.phases.connect, self.evidence.phases.tls, self.evidence.phases.processing]
+            .count { $0 != nil }
+        guard trips > 0, trip * trips * 2 >= self.evidence.total else { return nil }
+        return "\(target.address) is \(trip.shortText) away, and a request takes \(trips) round trips"
+    }
+
+    private var unexplained: String? {
+        self.evidence.total >= Thresholds.lateServer
+            ? "it took \(self.evidence.total.shortText), and the reason is not known" : nil
     }
 
     private func host(_ segment: Segment) -> Host? { self.hosts.first { $0.segment == segment } }
@@ -144,9 +167,19 @@ package struct QualityTable {
 
     private var slowResolver: SlowCause? {
         self.evidence.lookup.flatMap { lookup in
-            lookup.answer - lookup.roundTrip >= Thresholds.lateResolver
-                ? .slowResolver(lookup.resolver, lookup.answer) : nil
+            if lookup.answer - lookup.roundTrip >= Thresholds.lateResolver {
+                return .slowResolver(lookup.resolver, lookup.answer)
+            }
+            return lookup.roundTrip >= Thresholds.longLine ? .farResolver(lookup.resolver, lookup.roundTrip) : nil
         }
+    }
+
+    // Every connect takes a second longer than a round trip, and echoes are not lost: the server's queue is full.
+    private var lateAccept: SlowCause? {
+        guard let target, let trip = target.median, target.gaps == 0, self.evidence.connects.count > 2,
+            let shortest = self.evidence.connects.min(), shortest - trip >= Thresholds.repeatedPacket
+        else { return nil }
+        return .lateAccept(shortest, roundTrip: trip)
     }
 
     // The first host that has half of the delay, and none behind it less than that.

@@ -102,6 +102,25 @@ package enum Thresholds {
     /// What may fill a slow line, in bits per second.
     package static let ownTraffic = 1_000_000.0
 
+    /// So much time is needed before the limits of a connection count.
+    package static let flowTime = Duration.milliseconds(1_500)
+    /// So much time is needed before the rhythm of a connection counts.
+    package static let rhythmTime = Duration.seconds(5)
+    /// Fewer segments show no rate: the first window has ten.
+    package static let flowSegments: UInt64 = 20
+    /// So many segments show a loss, and so few losses are an accident.
+    package static let lossSegments: (sent: UInt64, lost: UInt64, seconds: Int) = (200, 4, 3)
+    /// A receiver only estimates loss, and needs more segments.
+    package static let receivedSegments: UInt64 = 500
+    /// Fewer bytes wait for every program now and then.
+    package static let unread: UInt32 = 16_384
+    /// The share of a connection's time in which its peer held it back.
+    package static let heldBack = 0.5
+    /// A rate limit without a queue drops at least so much.
+    package static let limitLoss = 0.05
+    /// A shorter pause is one of the network.
+    package static let pause = Duration.milliseconds(100)
+
     // MARK: Limits of findings
 
     /// A slower first byte is a finding: users start to wonder at about this time.

@@ -337,6 +337,9 @@ enum Catalogue {
     static let observedRetransmittedSegments = counter(
         "tidegate_observed_retransmitted_segments_total", by: ["direction"],
         "Segments that other programs' connections sent again.")
+    static let observedLimited = counter(
+        "tidegate_observed_limited_seconds_total", by: ["by"],
+        "How long other programs' connections had data on the way, by what kept them from being faster.")
     static let observedSentBytes = counter(
         "tidegate_observed_sent_bytes_total", by: ["direction"],
         "Bytes that other programs' connections sent, without those that were sent again.")

@@ -188,11 +188,13 @@ import TidegateCore
         #expect(QualityTable.quality(of: queue).cause == .delayOnTheWay(.milliseconds(308), to: Self.server))
         let far = Self.evidence(server: Answers(205)) { Self.phases(&$0, 205, 207) }
         #expect(QualityTable.quality(of: far).cause == nil)
+        let distance = "203.0.113.2 is 205 ms away, and a request takes 2 round trips"
+        #expect(QualityTable.quality(of: far).findings == [distance])
         let mobile = Self.evidence(provider: Answers(70), server: Answers(100)) { Self.phases(&$0, 150, 155) }
         #expect(QualityTable.quality(of: mobile).cause == nil, "a mobile line takes that")
     }
 
-    @Test("A resolver is late if its answer takes longer than the way to it")
+    @Test("A resolver is late if its answer takes longer than the way to it; else the way is long")
     func resolver() {
         func cause(_ answer: Int, _ way: Int) -> SlowCause? {
             let evidence = Self.evidence {
@@ -203,7 +205,8 @@ import TidegateCore
             return QualityTable.quality(of: evidence).cause
         }
         #expect(cause(332, 32) == .slowResolver(Self.other, .milliseconds(332)))
-        #expect(cause(332, 330) == nil)
+        #expect(cause(332, 330) == .farResolver(Self.other, .milliseconds(330)))
+        #expect(cause(240, 120) == nil, "neither takes long enough")
     }
 
     @Test("A server that answers late is the server's, unless the network is bad: then it cannot be judged")
@@ -253,6 +256,11 @@ import TidegateCore
             .delayBehind(.milliseconds(407), to: address, ownTraffic: 3_900_000),
             .delayOnTheWay(.milliseconds(322), to: address), .slowResolver(address, .milliseconds(332)),
             .slowServer(.milliseconds(2034), roundTrip: .milliseconds(32)),
+            .lateAccept(.milliseconds(1032), roundTrip: .milliseconds(32)), .unreadData(78_000, by: "postgres"),
+            .smallBuffer(8688, by: "a program of uid 65534", roundTrip: .milliseconds(32)),
+            .serverDoesNotRead(address), .smallWindow(8688, of: address, roundTrip: .milliseconds(32)),
+            .rateLimit(3_600_000, to: address), .serverPauses(.milliseconds(200), address),
+            .farResolver(address, .milliseconds(182)),
         ]
         for cause in causes {
             var explanation = Explanation(target: "api.test", addresses: [], ladders: [], conclusion: .worksBut)

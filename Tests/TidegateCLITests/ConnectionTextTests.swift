@@ -15,12 +15,12 @@ import TidegateTestKit
     func remotes() {
         #expect(
             ConnectionText.remotes(ConnectionSamples.report, Self.wide) == [
-                "REMOTE              TARGET  DIR  CONNS  STALLED  RTT     RETRANS  ANSWERED    LAST OUTCOMES (5 m)",
-                "198.51.100.2:443    api     out  3      3        18 ms   9.1 %    4.2 s ago   "
+                "REMOTE              TARGET  DIR  CONNS  STALLED  RTT     RETRANS  LIMIT         ANSWERED    LAST OUTCOMES (5 m)",
+                "198.51.100.2:443    api     out  3      3        18 ms   9.1 %    -             4.2 s ago   "
                     + "lost 2 (the server); no answer to what was sent (the server); next try in 1.3 s",
-                "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    100 ms ago",
-                "10.0.4.20 to :8080  -       in   2      0        -       -        1 s ago     closed 5",
-                "10.0.9.9:?          -       out  0      0        -       -        -           "
+                "10.0.3.7:5432       db      out  12     0        0.4 ms  0.0 %    their window  100 ms ago",
+                "10.0.4.20 to :8080  -       in   2      0        -       -        -             1 s ago     closed 5",
+                "10.0.9.9:?          -       out  0      0        -       -        -             -           "
                     + "refused 7 (1 your router, 4 the server); port unknown: blocking connect",
             ])
     }

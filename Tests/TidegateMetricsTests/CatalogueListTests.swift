@@ -107,6 +107,7 @@ import TidegateCore
         tidegate_observed_min_round_trip_seconds histogram scope
         tidegate_observed_sent_segments_total counter direction
         tidegate_observed_retransmitted_segments_total counter direction
+        tidegate_observed_limited_seconds_total counter by
         tidegate_observed_sent_bytes_total counter direction
         tidegate_observed_received_bytes_total counter direction
         tidegate_observed_target_connections gauge target state

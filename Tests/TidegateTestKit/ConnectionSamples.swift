@@ -26,6 +26,7 @@ package enum ConnectionSamples {
         (database.shortestRoundTrip, database.sentSegments, database.answered) = (
             .microseconds(400), 900, .milliseconds(100)
         )
+        database.limitedBy = .remoteWindow
         database.owners = [.init(user: 1000, controlGroup: 4711), .init(user: 33)]
         var peer = RemoteReport(self.peer)
         (peer.established, peer.answered, peer.outcomes) = (2, .seconds(1), [.closed: 5])
@@ -48,6 +49,7 @@ package enum ConnectionSamples {
         (traffic.sentSegments, traffic.retransmittedSegments) = (1010, 10)
         (traffic.sentBytes, traffic.receivedBytes) = (1_000_000, 2_000_000)
         statistics.traffic[.outgoing] = traffic
+        (statistics.limits.network, statistics.limits.remoteWindow) = (90_500, 4000)
         statistics.connects = [.established: 40, .refused: 7, .noAnswer: 1, .abandoned: 2]
         statistics.accepts = 5
         statistics.failures = [.init(.refused, .theirs): 7, .init(.lost, .upstream): 2]

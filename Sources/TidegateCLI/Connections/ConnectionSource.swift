@@ -91,14 +91,14 @@ enum ConnectionText {
         _ report: ConnectionsReport, _ style: TextStyle, owner: ((RemoteReport) -> String)? = nil
     ) -> [String] {
         guard !report.remotes.isEmpty else { return ["No connections."] }
-        let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "ANSWERED"]
+        let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "LIMIT", "ANSWERED"]
         var table = Table(head: heads + (owner == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"])
         for remote in report.remotes {
             var row: [Table.Cell] = [
                 .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
                 .init("\(remote.connectionCount)"), self.stalled(remote.stalledCount),
                 .init(remote.shortestRoundTrip?.shortText ?? "-"), .init(remote.retransmissionText ?? "-"),
-                .init(self.answered(remote.answered)),
+                .init(remote.limitedBy?.description ?? "-"), .init(self.answered(remote.answered)),
             ]
             if let owner { row.append(.init(owner(remote))) }
             table.add(row + [self.outcomes(of: remote)])

@@ -123,6 +123,7 @@ struct ObservationState {
             entry.add(Self.state(of: report), stall, owner: step.owner, at: now.monotonic)
             entry.sentSegments += step.delta.sentSegments
             entry.retransmittedSegments += step.delta.retransmittedSegments
+            entry.add(step.delta.limits, at: now.monotonic)
             if let answered { entry.answer(answered, roundTrip: report.tcp?.roundTripSample, at: now.monotonic) }
         }
         if let answered { self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered)) }

@@ -40,6 +40,7 @@ struct StatisticsRecorder {
         traffic.sentBytes += delta.sentBytes
         traffic.receivedBytes += delta.receivedBytes
         self.statistics.traffic[direction] = traffic
+        self.statistics.limits += delta.limits
     }
 
     mutating func roundTrip(_ duration: Duration, _ scope: ConnectionScope) {

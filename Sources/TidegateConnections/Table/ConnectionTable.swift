@@ -114,6 +114,10 @@ struct TrackedConnection {
     private var receivedBytes: UInt64 = 0
     private var sentSegments: UInt32 = 0
     private var retransmittedSegments: UInt32 = 0
+    // In milliseconds: what a list shows of these times is not more exact.
+    private var busy: UInt32 = 0
+    private var limitedByPeer: UInt32 = 0
+    private var limitedByBuffer: UInt32 = 0
     /// The number of the last list that showed it.
     var listNumber: UInt32
     // The remote's port if a program of this host opened the connection, else this host's.
@@ -161,11 +165,22 @@ struct TrackedConnection {
     /// They all become 0 when a program aborts its connection (SO_LINGER).
     mutating func advance(to info: TCPInfo) -> TrafficDelta {
         let sent = info.sentBytes &- info.retransmittedBytes
-        let delta = TrafficDelta(
+        func growth(of time: UInt64, _ last: inout UInt32) -> UInt64 {
+            let now = UInt32(clamping: time / 1000)
+            defer { last = max(last, now) }
+            return UInt64(now.growth(since: last))
+        }
+        var delta = TrafficDelta(
             sentSegments: UInt64(info.sentSegments.growth(since: self.sentSegments)),
             retransmittedSegments: UInt64(info.retransmittedSegments.growth(since: self.retransmittedSegments)),
             sentBytes: sent.growth(since: self.sentBytes),
             receivedBytes: info.receivedBytes.growth(since: self.receivedBytes))
+        let busy = growth(of: info.busy, &self.busy)
+        let peer = min(busy, growth(of: info.limitedByPeer, &self.limitedByPeer))
+        let buffer = min(busy - peer, growth(of: info.limitedByBuffer, &self.limitedByBuffer))
+        (delta.limits.remoteWindow, delta.limits.sendBuffer) = (peer, buffer)
+        let rest = busy - peer - buffer
+        if info.isLimitedByProgram { delta.limits.program = rest } else { delta.limits.network = rest }
         self.sentSegments = max(self.sentSegments, info.sentSegments)
         self.retransmittedSegments = max(self.retransmittedSegments, info.retransmittedSegments)
         self.sentBytes = max(self.sentBytes, sent)
@@ -180,4 +195,5 @@ struct TrafficDelta {
     var retransmittedSegments: UInt64 = 0
     var sentBytes: UInt64 = 0
     var receivedBytes: UInt64 = 0
+    var limits = FlowLimits()
 }

@@ -75,6 +75,8 @@ struct RemoteEntry {
     private(set) var owners: [RemoteReport.Owner] = []
     var sentSegments: UInt64 = 0
     var retransmittedSegments: UInt64 = 0
+    // Of the last interval that is over, and of the one that began at the time.
+    private var limits = (last: FlowLimits(), now: FlowLimits(), start: MonotonicTime?.none)
     var outcomes = OutcomeWindow()
     /// The party responsible for its hanging connections; nil if none hangs.
     var party: FaultParty?
@@ -148,6 +150,26 @@ struct RemoteEntry {
     private mutating func setOwners() {
         let owners = self.listing.owners.sorted { $0.key.rawValue < $1.key.rawValue }.flatMap(\.value)
         self.owners = owners.reduce(into: []) { if !$0.contains($1), $0.count < Self.ownerLimit { $0.append($1) } }
+    }
+
+    private static let limitInterval = Duration.seconds(60)
+
+    /// What held its connections back in the last one or two minutes; nil if they had little to send.
+    var limitedBy: FlowLimit? {
+        var sum = self.limits.last
+        sum += self.limits.now
+        return sum.main
+    }
+
+    /// Records what held a connection back since the last list.
+    mutating func add(_ limits: FlowLimits, at now: MonotonicTime) {
+        let start = self.limits.start ?? now
+        if now - start >= Self.limitInterval {
+            self.limits = (now - start < Self.limitInterval * 2 ? self.limits.now : FlowLimits(), FlowLimits(), now)
+        } else if self.limits.start == nil {
+            self.limits.start = now
+        }
+        self.limits.now += limits
     }
 
     /// Records that the remote answered `ago`.

@@ -23,6 +23,22 @@ package enum SlowCause: Sendable, Hashable {
     case slowResolver(IPAddress, Duration)
     /// The server answers a request so late, although a round trip is short.
     case slowServer(Duration, roundTrip: Duration)
+    /// The server accepts connections so late, although a round trip is short.
+    case lateAccept(Duration, roundTrip: Duration)
+    /// A program does not read what arrives: so many bytes wait.
+    case unreadData(Int, by: String)
+    /// A program's receive buffer takes so many bytes in a round trip.
+    case smallBuffer(Int, by: String, roundTrip: Duration)
+    /// The server does not read what a program sends.
+    case serverDoesNotRead(IPAddress)
+    /// The server's receive window takes so many bytes in a round trip.
+    case smallWindow(Int, of: IPAddress, roundTrip: Duration)
+    /// Something on the way drops what exceeds a rate, in bits per second.
+    case rateLimit(Double, to: IPAddress)
+    /// The server sends in pieces, with pauses so long.
+    case serverPauses(Duration, IPAddress)
+    /// The way to the resolver takes long, not the resolver.
+    case farResolver(IPAddress, Duration)
 
     /// Where the trouble begins.
     package var segment: Segment {
@@ -30,21 +46,22 @@ package enum SlowCause: Sendable, Hashable {
         case .lossOnLink: .link
         case .lossNear, .lossInOrBehind, .delayNear: .router
         case .lossBehind, .delayBehind: .provider
-        case .lossOnTheWay, .echoLoss, .delayOnTheWay: .path
+        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .rateLimit, .farResolver: .path
         case .slowResolver: .resolver
-        case .slowServer: .server
+        case .slowServer, .lateAccept, .serverDoesNotRead, .smallWindow, .serverPauses: .server
+        case .unreadData, .smallBuffer: .program
         }
     }
 
     /// The responsible party; unknown where two cannot be told apart.
     var party: FaultParty {
         switch self {
-        case .lossOnLink: .mine
-        case .lossNear, .lossInOrBehind, .echoLoss, .delayNear, .delayBehind: .unknown
+        case .lossOnLink, .unreadData, .smallBuffer: .mine
+        case .lossNear, .lossInOrBehind, .echoLoss, .delayNear, .delayBehind, .farResolver: .unknown
         case .lossBehind(_, router: _, let isEverywhere): isEverywhere ? .upstream : .unknown
-        case .lossOnTheWay, .delayOnTheWay: .path
+        case .lossOnTheWay, .delayOnTheWay, .rateLimit: .path
         case .slowResolver: .resolver
-        case .slowServer: .theirs
+        case .slowServer, .lateAccept, .serverDoesNotRead, .smallWindow, .serverPauses: .theirs
         }
     }
 
@@ -80,6 +97,24 @@ package enum SlowCause: Sendable, Hashable {
             ("slowResolver", "the resolver \(server) takes \(time.shortText) for a name that it knows")
         case .slowServer(let time, let trip):
             ("slowServer", "the server answers after \(time.shortText); a round trip takes \(trip.shortText)")
+        case .lateAccept(let time, let trip):
+            (
+                "lateAccept",
+                "the server accepts a connection after \(time.shortText); a round trip takes \(trip.shortText)"
+            )
+        case .unreadData(let bytes, let program):
+            ("unreadData", "\(program) does not read what arrives; \(ByteText(Int64(bytes))) wait")
+        case .smallBuffer(let bytes, let program, let trip):
+            ("smallBuffer", "\(program) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
+        case .serverDoesNotRead(let server): ("serverDoesNotRead", "\(server) does not read what is sent to it")
+        case .smallWindow(let bytes, let server, let trip):
+            ("smallWindow", "\(server) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
+        case .rateLimit(let bits, let server):
+            ("rateLimit", "something on the way to \(server) drops what exceeds \(Self.rate(bits))")
+        case .serverPauses(let pause, let server):
+            ("serverPauses", "\(server) sends in pieces, with pauses of \(pause.shortText)")
+        case .farResolver(let server, let time):
+            ("farResolver", "the way to the resolver \(server) takes \(time.shortText)")
         }
     }
 
@@ -94,13 +129,14 @@ package enum SlowCause: Sendable, Hashable {
 
 /// A part of the path to a target.
 package enum Segment: String, Sendable, Hashable, CustomStringConvertible {
-    case link, router, provider, resolver, path, server
+    case program, link, router, provider, resolver, path, server
     /// Another destination, for comparison.
     case reference
 
     /// The part in words.
     package var description: String {
         switch self {
+        case .program: "a program of this host"
         case .link: "this host's link"
         case .router: "your router"
         case .provider: "beyond your router"

@@ -102,6 +102,8 @@ package struct ConnectionStatistics: Sendable, Hashable {
     package var mode: ObservationMode = .off
     /// Why the mode is reduced, in one clause; nil in the best mode, and while nothing is observed by choice.
     package var reason: String?
+    /// What held connections back that had data to send.
+    package var limits = FlowLimits()
     /// Counts for each direction.
     package var traffic: [ConnectionDirection: Traffic] = [:]
     /// Outcomes of outgoing connects.

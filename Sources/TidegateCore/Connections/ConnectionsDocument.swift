@@ -83,6 +83,7 @@ private struct RemoteDocument: Decodable {
     let party: String?
     let nextTrySeconds, minRoundTripSeconds, answeredSecondsAgo: Double?
     let retransmitted, sent: UInt64
+    let limitedBy: String?
     let outcomes: [String: Int]
     // Older versions leave out the party.
     let failures: [Failure]?
@@ -105,6 +106,7 @@ private struct RemoteDocument: Decodable {
         report.shortestRoundTrip = self.minRoundTripSeconds.map(Self.duration)
         report.answered = self.answeredSecondsAgo.map(Self.duration)
         (report.sentSegments, report.retransmittedSegments) = (self.sent, self.retransmitted)
+        report.limitedBy = self.limitedBy.flatMap(FlowLimit.init(label:))
         report.outcomes = Self.counts(self.outcomes)
         for failure in self.failures ?? [] {
             guard let outcome = ConnectionOutcome(label: failure.outcome) else { continue }

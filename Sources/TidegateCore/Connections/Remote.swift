@@ -101,6 +101,8 @@ public struct RemoteReport: Sendable, Hashable {
     public var sentSegments: UInt64 = 0
     /// Segments that were sent again.
     public var retransmittedSegments: UInt64 = 0
+    /// What kept its connections from being faster in the last minutes; nil if they had little to send.
+    package var limitedBy: FlowLimit?
     /// How long ago it answered anything; nil if it never did.
     public var answered: Duration?
     /// The outcomes of its connections in the last five minutes.
@@ -139,6 +141,7 @@ public struct RemoteReport: Sendable, Hashable {
             "party": .optional(self.party?.rawValue), "nextTrySeconds": .seconds(self.nextTry),
             "minRoundTripSeconds": .seconds(self.shortestRoundTrip),
             "retransmitted": .whole(self.retransmittedSegments), "sent": .whole(self.sentSegments),
+            "limitedBy": .optional(self.limitedBy?.label),
             "answeredSecondsAgo": .seconds(self.answered),
             "outcomes": .object(
                 ConnectionOutcome.allCases.compactMap { outcome in

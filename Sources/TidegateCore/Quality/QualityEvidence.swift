@@ -66,6 +66,12 @@ package struct QualityEvidence: Sendable, Hashable {
     package var hosts: [Host] = []
     /// Another destination beyond the same router; nil if none answers.
     package var reference: Host?
+    /// The address that was asked; nil if only the way out was measured.
+    package var target: IPAddress?
+    /// The connections that moved or held data meanwhile.
+    package var flows: [Flow] = []
+    /// How long each of a few connects took, or was waited for; empty if none was made.
+    package var connects: [Duration] = []
     /// The phases of the request.
     package var phases = PhaseDurations()
     /// The resolver that answered first; nil if none was asked.

@@ -52,6 +52,11 @@ enum ConnectionCollector {
         }
         self.collect(Catalogue.observedSentSegments, in: registry) { $0.sentSegments }
         self.collect(Catalogue.observedRetransmittedSegments, in: registry) { $0.retransmittedSegments }
+        registry.collect(Catalogue.observedLimited) { inputs, samples in
+            for limit in FlowLimit.allCases {
+                samples.add(limit.label, value: inputs.observed.map { Double($0.limits[limit]) / 1000 })
+            }
+        }
         self.collect(Catalogue.observedSentBytes, in: registry) { $0.sentBytes }
         self.collect(Catalogue.observedReceivedBytes, in: registry) { $0.receivedBytes }
     }

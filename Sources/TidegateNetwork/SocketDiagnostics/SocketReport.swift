@@ -104,6 +104,24 @@ package struct TCPInfo: Sendable, Hashable {
     package var retransmittedBytes: UInt64 = 0
     /// The receive window that the peer advertised, in bytes.
     package var sendWindow: UInt32 = 0
+    /// The receive window that this host advertised, in bytes; nil if the kernel does not report it (before Linux 6.2).
+    package var receiveWindow: UInt32?
+    /// The receiver's estimate of the round trip in microseconds; 0 if there is none.
+    package var receiveRoundTrip: UInt32 = 0
+    /// Sent segments with data, including those sent again.
+    package var sentDataSegments: UInt32 = 0
+    /// Segments sent again that had not arrived, as far as the peer reports it (RFC 2883).
+    package var lostSegments: UInt32 = 0
+    /// Received segments that came before an earlier one.
+    package var earlySegments: UInt32 = 0
+    /// Microseconds during which data was on its way.
+    package var busy: UInt64 = 0
+    /// Microseconds of ``busy`` during which the peer's window held data back.
+    package var limitedByPeer: UInt64 = 0
+    /// Microseconds of ``busy`` during which the send buffer was full.
+    package var limitedByBuffer: UInt64 = 0
+    /// Whether the program gave less than the path could carry.
+    package var isLimitedByProgram = false
 
     package init() {}
 
@@ -138,6 +156,16 @@ package struct TCPInfo: Sendable, Hashable {
         self.sentBytes = long(200)
         self.retransmittedBytes = long(208)
         self.sendWindow = word(228)
+        if bytes.count >= 236 { self.receiveWindow = word(232) }
+        self.receiveRoundTrip = word(92)
+        self.sentDataSegments = word(156)
+        // A kernel that does not count duplicates may have sent all of them for nothing.
+        self.lostSegments = bytes.count >= 220 ? word(100) - min(word(100), word(216)) : 0
+        self.earlySegments = word(224)
+        self.busy = long(168)
+        self.limitedByPeer = long(176)
+        self.limitedByBuffer = long(184)
+        self.isLimitedByProgram = byte(7) & 1 == 1
     }
 }
 

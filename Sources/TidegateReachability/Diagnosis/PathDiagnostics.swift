@@ -169,6 +169,7 @@ extension PathDiagnostics {
     package struct Dependencies: Sendable {
         private let probe: LazyThread<UDPProbe>
         private let hopWalk: LazyThread<HopWalk>
+        private let flowWatch: LazyThread<FlowWatch>
         private let echo: EchoClient
         private let client: DNSClient
         /// The port of all resolvers.
@@ -189,6 +190,7 @@ extension PathDiagnostics {
         ) {
             self.probe = LazyThread { try? UDPProbe(onThreadStart: onThreadStart) }
             self.hopWalk = LazyThread { try? HopWalk(own: own, onThreadStart: onThreadStart) }
+            self.flowWatch = LazyThread { try? FlowWatch(onThreadStart: onThreadStart) }
             self.echo = EchoClient(onThreadStart: onThreadStart)
             self.client = DNSClient(time: time, own: own, onThreadStart: onThreadStart)
             self.dnsPort = dnsPort
@@ -231,6 +233,12 @@ extension PathDiagnostics {
         func walk(to address: IPAddress, port: UInt16, within limit: Duration) async -> HopWalkResult? {
             guard let walk = self.hopWalk.thread else { return nil }
             return await Promise.value { walk.walk(to: address, port: port, within: limit, completion: $0) }
+        }
+
+        /// Watches the connections of all programs; none if its thread cannot start or the Swift task is cancelled.
+        func flows(every interval: Duration, for time: Duration) async -> [Flow] {
+            guard let watch = self.flowWatch.thread else { return [] }
+            return await Promise.value { watch.watch(every: interval, for: time, completion: $0) } ?? []
         }
 
         /// The route question for a resolver.

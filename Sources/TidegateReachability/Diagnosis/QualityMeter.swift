@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -23,8 +24,11 @@ struct QualityMeter: Sendable {
         var evidence = self.path.evidence
         async let lookup = self.lookup
         let hosts = await self.hosts
+        let length = max(time ?? .zero, self.interval * Self.fewestEchoes)
+        async let flows = self.diagnostics.dependencies.flows(every: self.interval * 5, for: length)
+        async let connects = self.connects
         let (before, start) = (InterfaceCounters(of: evidence.interface), self.now)
-        let burst = await self.burst(to: hosts, for: max(time ?? .zero, self.interval * Self.fewestEchoes))
+        let burst = await self.burst(to: hosts, for: length)
         if let before, let after = InterfaceCounters(of: evidence.interface) {
             evidence.linkErrors = after.errors &- before.errors
             evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
@@ -32,7 +36,7 @@ struct QualityMeter: Sendable {
         evidence.lateness = burst.lateness
         evidence.hosts = burst.hosts.filter { $0.segment != .reference }
         evidence.reference = burst.hosts.first { $0.segment == .reference }
-        evidence.lookup = await lookup
+        (evidence.lookup, evidence.flows, evidence.connects) = await (lookup, flows, connects)
         return evidence
     }
 
@@ -77,6 +81,16 @@ struct QualityMeter: Sendable {
             await self.diagnostics.dependencies.echo(address, hopLimit: hopLimit, within: Self.searchLimit)
         }
         return results.first { $0 != .silent }
+    }
+
+    // Several at once: one of them may have lost a packet.
+    private var connects: [Duration] {
+        get async {
+            guard let request = self.path.connect else { return [] }
+            return await [1, 2, 3].concurrentMap { _ in
+                await self.diagnostics.web.check(request).phases.connect ?? request.limit
+            }
+        }
     }
 
     // MARK: Echoes
@@ -159,6 +173,9 @@ extension QualityEvidence.Host {
 
 /// The path to a target that was reached, as far as a diagnosis found it.
 struct QualityPath: Sendable {
+    /// The kernel sends a SYN again after a second, and a server that accepts late answers then.
+    private static let connectLimit = Duration.milliseconds(1_500)
+
     /// Where the path leads, and where the hosts before it are looked for.
     let target: IPAddress
     let gateway: IPAddress?
@@ -168,6 +185,8 @@ struct QualityPath: Sendable {
     var hosts: [QualityEvidence.Host]?
     /// The name that was asked for, and the server that answered first.
     var question: (name: String, server: IPAddress)?
+    /// A request that only connects; nil if the target accepted a connection at once.
+    var connect: HTTPCheck.Request?
     var evidence: QualityEvidence
 
     /// This host's way out, as far as a destination that stands for all of them.
@@ -200,5 +219,9 @@ struct QualityPath: Sendable {
         self.evidence = QualityEvidence(interface: way.interface)
         self.evidence.phases = path.web[path.subject.address]?.phases ?? PhaseDurations()
         self.evidence.phases.resolve = name?.delay
+        self.evidence.target = self.target
+        guard self.evidence.phases.connect ?? .zero >= Thresholds.repeatedPacket else { return }
+        self.connect = HTTPCheck.Request(
+            url: findings.target.url, address: self.target, lastStage: .connect, limit: Self.connectLimit)
     }
 }

@@ -297,7 +297,8 @@ extension SlowCause {
         switch self {
         case .lossOnLink, .lossNear, .lossInOrBehind, .lossBehind: true
         case .delayNear, .delayBehind: self.normal != nil
-        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .slowResolver, .slowServer: false
+        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .slowResolver, .farResolver, .slowServer, .lateAccept: false
+        case .unreadData, .smallBuffer, .serverDoesNotRead, .smallWindow, .rateLimit, .serverPauses: false
         }
     }
 

@@ -68,10 +68,16 @@ struct ConnectionRows {
     }
 
     private func roundTrip(of report: RemoteReport) -> HTML {
-        guard report.retransmittedSegments > 0, let share = report.retransmissionText else {
-            return .text(report.shortestRoundTrip?.shortText)
-        }
-        return "\(report.shortestRoundTrip?.shortText ?? "")\(.note("\(share) sent again"))"
+        let share = report.retransmittedSegments > 0 ? report.retransmissionText.map { "\($0) sent again" } : nil
+        let limit: String? =
+            switch report.limitedBy {
+            case .remoteWindow: "the remote takes little at a time"
+            case .sendBuffer: "the program's send buffer is small"
+            case .network, .program, nil: nil
+            }
+        let notes = [share, limit].compactMap(\.self).map { HTML.note("\($0)") }
+        guard !notes.isEmpty else { return .text(report.shortestRoundTrip?.shortText) }
+        return "\(report.shortestRoundTrip?.shortText ?? "")\(notes.joined())"
     }
 
     private func outcomes(of report: RemoteReport) -> HTML {

@@ -64,6 +64,32 @@ struct ObservationStateTests {
         #expect(state.recorder.statistics.connects.values.reduce(0, +) == 0)
     }
 
+    @Test("What held a connection back between two lists counts for its remote, until it has little to send")
+    func limits() throws {
+        var state = ObservationState(ConnectionsConfiguration(), own: OwnSockets())
+        func list(at seconds: Int, busy: UInt64, peer: UInt64) {
+            var report = Self.live
+            report.tcp?.busy = busy * 1_000_000
+            report.tcp?.limitedByPeer = peer * 1_000_000
+            let now = ObservationState.Moment(
+                monotonic: Self.start.monotonic + .seconds(seconds), wall: Self.start.wall + .seconds(seconds))
+            state.begin(.established)
+            state.add(report, isFirst: seconds == 0, at: now)
+            _ = state.end(.established, took: .zero, at: now)
+        }
+        func limit() -> FlowLimit? { state.remotes.entries.values.first?.limitedBy }
+        list(at: 0, busy: 500, peer: 400)
+        #expect(limit() == nil, "what happened before the first list counts for nothing")
+        list(at: 5, busy: 505, peer: 404)
+        #expect(limit() == .remoteWindow)
+        let limits = state.recorder.statistics.limits
+        #expect(limits[.remoteWindow] == 4000 && limits[.network] == 1000 && limits[.program] == 0)
+        list(at: 10, busy: 510, peer: 404)
+        #expect(limit() == .network)
+        for seconds in [60, 110, 170] { list(at: seconds, busy: 510, peer: 404) }
+        #expect(limit() == nil)
+    }
+
     @Test("Connections beyond the tracked ones are shown as well, and one of them that hangs is reported once")
     func beyondLimit() throws {
         var configuration = ConnectionsConfiguration()

@@ -81,6 +81,14 @@ struct SocketMessageTests {
         #expect(info.acknowledgedBytes == 0x807F_7E7D_7C7B_7A79)
         #expect(info.shortestRoundTrip == 0x9897_9695)
         #expect(info.sendWindow == 0xE8E7_E6E5)
+        #expect(info.receiveWindow == 0xECEB_EAE9)
+        #expect(info.receiveRoundTrip == 0x605F_5E5D)
+        #expect(info.sentDataSegments == 0xA09F_9E9D)
+        #expect(info.earlySegments == 0xE4E3_E2E1)
+        #expect(info.busy == 0xB0AF_AEAD_ACAB_AAA9)
+        #expect(info.limitedByPeer == 0xB8B7_B6B5_B4B3_B2B1)
+        #expect(info.limitedByBuffer == 0xC0BF_BEBD_BCBB_BAB9)
+        #expect(!info.isLimitedByProgram, "bit 0 of byte 7")
     }
 
     @Test("A message that is cut anywhere is malformed, and nothing is read beyond its end")
@@ -108,6 +116,16 @@ struct SocketMessageTests {
         #expect(report.tcp?.retransmits ?? 0 == (length > 2 ? 3 : 0))
         #expect((report.tcp?.shortestRoundTrip != nil) == (length >= 152))
         #expect((report.tcp?.sendWindow ?? 0 != 0) == (length >= 232))
+        #expect((report.tcp?.receiveWindow != nil) == (length >= 236))
+        #expect((report.tcp?.busy ?? 0 != 0) == (length >= 176))
+    }
+
+    @Test("Duplicates are not lost, and a kernel that does not count them shows no loss", arguments: [219, 220])
+    func lostSegments(_ length: Int) throws {
+        var info = [UInt8](repeating: 0, count: length)
+        info[100] = 9
+        if length > 216 { info[216] = 2 }
+        #expect(try Self.report(Message(attributes: [(2, info)])).tcp?.lostSegments == (length == 220 ? 7 : 0))
     }
 
     @Test("An attribute that comes twice counts once, and one that is too short does not count")

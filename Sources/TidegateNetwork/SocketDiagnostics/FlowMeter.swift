@@ -1,0 +1,191 @@
+package import TidegateCore
+package import TidegateLoop
+
+/// Watches the TCP connections of all programs for a while, without privileges (sock_diag(7)).
+///
+/// A dedicated thread lists them.
+package final class FlowWatch: Sendable {
+    private let thread: LoopThread<FlowWatchLoop>
+
+    /// Starts the thread; `onThreadStart` runs on it first, so that tests can enter a namespace.
+    package init(onThreadStart: @escaping @Sendable () -> Void = {}) throws(LoopError) {
+        self.thread = try LoopThread(name: "tg-flows") { loop in
+            onThreadStart()
+            return FlowWatchLoop(loop)
+        }
+    }
+
+    /// Lists the connections every `interval` for `time`; `completion` is called once, on the watch's thread, with
+    /// those to other hosts that moved or held data.
+    ///
+    /// It ends early on a host with so many connections that a list takes long, or whose kernel refuses lists.
+    package func watch(
+        every interval: Duration, for time: Duration, completion: @escaping @Sendable ([Flow]) -> Void
+    ) {
+        if !self.thread.send(.init(interval: interval, time: time, completion: completion)) { completion([]) }
+    }
+}
+
+private final class FlowWatchLoop: LoopHandler {
+    struct Request: Sendable {
+        let interval: Duration
+        let time: Duration
+        let completion: @Sendable ([Flow]) -> Void
+    }
+
+    private struct Watch {
+        let request: Request
+        let end: MonotonicTime
+        var meter = FlowMeter()
+    }
+
+    /// A list that takes longer disturbs the measurement beside it.
+    private static let longestList = Duration.milliseconds(20)
+    private static let mostFlows = 64
+
+    private let loop: Loop
+    private let channel: SocketDumpChannel?
+    private var watches: [UInt64: Watch] = [:]
+    private var lastToken: UInt64 = 0
+
+    init(_ loop: Loop) {
+        self.loop = loop
+        self.channel = try? SocketDumpChannel(NetlinkOptions())
+    }
+
+    func receive(_ request: Request) {
+        self.lastToken += 1
+        let end = self.loop.clock.monotonic() + request.time
+        self.watches[self.lastToken] = Watch(request: request, end: end)
+        self.timerFired(self.lastToken)
+    }
+
+    func ready(_: Int32, for _: Loop.Interest) {}
+
+    func timerFired(_ token: UInt64) {
+        guard var watch = self.watches[token] else { return }
+        let start = self.loop.clock.monotonic()
+        let isListed = self.list(into: &watch.meter, at: start)
+        self.watches[token] = watch
+        let now = self.loop.clock.monotonic()
+        let next = start + watch.request.interval
+        guard isListed, next <= watch.end, now - start <= Self.longestList else { return self.finish(token) }
+        _ = self.loop.schedule(at: next, token: token)
+    }
+
+    func stopping() { for token in Array(self.watches.keys) { self.finish(token) } }
+
+    private func list(into meter: inout FlowMeter, at now: MonotonicTime) -> Bool {
+        guard let channel = self.channel else { return false }
+        for family in AddressFamily.allCases {
+            do throws(NetlinkError) {
+                try channel.dump(SocketDump(family, .live, asksForInfo: true)) { report in
+                    // Nothing on this host itself is a way.
+                    if report.remote.address.isLoopback || report.remote.address == report.local.address { return }
+                    meter.add(report, at: now)
+                }
+            } catch {
+                return false
+            }
+        }
+        return true
+    }
+
+    private func finish(_ token: UInt64) {
+        guard let watch = self.watches.removeValue(forKey: token) else { return }
+        watch.request.completion(watch.meter.flows(most: Self.mostFlows, programs: SocketPrograms.byInode))
+    }
+}
+
+/// Follows TCP connections from one list of sockets to the next.
+package struct FlowMeter {
+    fileprivate struct Entry {
+        var flow: Flow
+        let start: (time: MonotonicTime, info: TCPInfo)
+        var last: TCPInfo
+        var inode: UInt32
+        var user: UInt32?
+        // The last second with a loss, and with an early segment.
+        var lossySecond: UInt64?
+        var earlySecond: UInt64?
+    }
+
+    private var entries: [UInt64: Entry] = [:]
+
+    /// Nothing was listed yet.
+    package init() {}
+
+    /// Adds a listed connection; its first report only starts the counting.
+    package mutating func add(_ report: SocketReport, at now: MonotonicTime) {
+        guard let info = report.tcp else { return }
+        guard var entry = self.entries.removeValue(forKey: report.cookie) else {
+            self.entries[report.cookie] = Entry(
+                flow: Flow(to: report.remote.address), start: (now, info), last: info, inode: report.inode,
+                user: report.user)
+            return
+        }
+        entry.add(report, info, at: now)
+        self.entries[report.cookie] = entry
+    }
+
+    /// The connections that moved or held data, those that moved most first, with the programs that have them open.
+    ///
+    /// `programs` is called once, if there is such a connection.
+    package func flows(most: Int, programs: () -> [UInt32: [SocketProgram]]) -> [Flow] {
+        func key(_ entry: Entry) -> (UInt64, UInt32) {
+            (entry.flow.sentSegments + entry.flow.receivedSegments, entry.inode)
+        }
+        let moved = self.entries.values.filter { key($0).0 > 0 || $0.flow.busy > .zero || $0.flow.unreadBytes > 0 }
+            .sorted { key($0) > key($1) }.prefix(most)
+        let names = moved.isEmpty ? [:] : programs()
+        return moved.map { entry in
+            var flow = entry.flow
+            flow.program =
+                names[entry.inode]?.first?.name ?? entry.user.map { "a program of uid \($0)" } ?? "a program"
+            return flow
+        }
+    }
+}
+
+extension FlowMeter.Entry {
+    fileprivate mutating func add(_ report: SocketReport, _ info: TCPInfo, at now: MonotonicTime) {
+        let (before, second) = (self.last, now.nanoseconds / 1_000_000_000)
+        self.last = info
+        self.flow.samples += 1
+        self.flow.time = now - self.start.time
+        self.flow.sentSegments += UInt64(info.sentDataSegments.growth(since: before.sentDataSegments))
+        // From the start: the peer reports later that a segment had arrived.
+        self.flow.lostSegments = UInt64(info.lostSegments.growth(since: self.start.info.lostSegments))
+        if info.lostSegments > before.lostSegments, self.lossySecond != second {
+            self.flow.lossySeconds += 1
+            self.lossySecond = second
+        }
+        self.flow.receivedSegments += UInt64(info.receivedDataSegments.growth(since: before.receivedDataSegments))
+        self.flow.earlySegments += UInt64(info.earlySegments.growth(since: before.earlySegments))
+        if info.earlySegments > before.earlySegments, self.earlySecond != second {
+            self.flow.earlySeconds += 1
+            self.earlySecond = second
+        }
+        self.flow.sentBytes += info.acknowledgedBytes.growth(since: before.acknowledgedBytes)
+        self.flow.receivedBytes += info.receivedBytes.growth(since: before.receivedBytes)
+        self.flow.busy += .microseconds(Int64(clamping: info.busy.growth(since: before.busy)))
+        self.flow.limitedByPeer += .microseconds(
+            Int64(clamping: info.limitedByPeer.growth(since: before.limitedByPeer)))
+        (self.flow.peerWindow, self.flow.segmentSize) = (info.sendWindow, info.sentSegmentSize)
+        if info.isLimitedByProgram, info.unsentBytes == 0 { self.flow.idleSamples += 1 }
+        if let window = info.receiveWindow { self.flow.ownWindows.append(window) }
+        self.flow.unread.append(report.receiveQueue)
+        self.flow.pauses.append(.milliseconds(Int64(info.lastDataReceived)))
+        // The kernel keeps the round trip of the last segment that was acknowledged, however long ago.
+        if info.lastDataSent <= 2_000, info.lastAcknowledgement <= info.lastDataSent {
+            self.flow.roundTrips.append(.microseconds(Int64(info.roundTrip)))
+        }
+        self.flow.shortestRoundTrip = info.shortestRoundTrip.map { .microseconds(Int64($0)) }
+        if info.receiveRoundTrip > 0 { self.flow.receiveRoundTrip = .microseconds(Int64(info.receiveRoundTrip)) }
+    }
+}
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    // 0 if it shrank: all counters become 0 when a program aborts its connection.
+    fileprivate func growth(since other: Self) -> Self { self > other ? self - other : 0 }
+}
