@@ -167,6 +167,6 @@ struct ReadmeCommandTests {
             ])
         #expect(site.text(of: "date.ran") == "\n" && site.text(of: "curl.ran") == "-sS https://example.com/\n")
         #expect(site.text(of: "index.html") == "a page")
-        #expect(site.text(of: "report.html")?.contains("Outages seen by ") == true)
+        #expect(site.text(of: "report.html")?.contains("Outages and slow times seen by ") == true)
     }
 }

@@ -206,12 +206,29 @@ import TidegateTestKit
     func report() async throws {
         let html = try await self.report(Self.fixture()).html
         for text in [
-            "Outages seen by host-1", "99.513 %", "+01:00", "16 min 40 s", "Method", "certified", "at the start, ipv4",
-            "Covering letter", "1 outage of 1 h in total",
+            "Outages and slow times seen by host-1", "99.513 %", "+01:00", "16 min 40 s", "Method", "certified",
+            "at the start, ipv4",
+            "Covering letter", "1 incident, in total down for 1 h.",
         ] {
             #expect(html.contains(text), "\(text)")
         }
         #expect(!html.contains("{{"))
+    }
+
+    @Test("A report of a slow time counts it apart from downtime, and claims no proof of silence")
+    func slow() async throws {
+        let fixture = Self.fixture()
+        let record = try #require(fixture.incidents as? Record)
+        record.state.withLock { state in
+            state.incidents = state.incidents.filter { $0.finding.party == .upstream && $0.end != nil }
+            for index in state.incidents.indices { state.incidents[index].kind = .degraded }
+        }
+        let report = try await self.report(fixture)
+        let html = report.html
+        for text in ["<dt>Slow</dt><dd>1 h</dd>", "1 incident, in total slow for 1 h.", "<th scope=\"col\">Slow</th>", "100.000 %"] {
+            #expect(html.contains(text), "\(text)")
+        }
+        #expect(!html.contains("silence is the evidence.") && !html.contains("down for 1 h"))
     }
 
     @Test("A report over a time before the first record says so")

@@ -5,7 +5,7 @@ internal import TidegateServer
 enum IncidentText {
     /// The list, then its totals.
     static func lines(_ read: IncidentRead, _ style: TextStyle) -> [String] {
-        var table = Table(head: ["id", "start", "down", "what", "party", "cause"])
+        var table = Table(head: ["id", "start", "time", "what", "party", "cause"])
         for incident in read.answer.incidents {
             let isOpen = incident.end == nil
             table.add(
@@ -13,7 +13,7 @@ enum IncidentText {
                 .init(incident.downtime(at: read.to).shortText + (isOpen ? ", ongoing" : ""), isOpen ? .bad : nil),
                 .init(incident.subject), .init("\(incident.finding.party)"), .init(incident.finding.cause))
         }
-        let list = read.answer.incidents.isEmpty ? ["No outages."] : table.lines(style)
+        let list = read.answer.incidents.isEmpty ? ["No outages and no slow times."] : table.lines(style)
         return (list + [""] + self.totals(read.answer, style) + self.coverage(read))
             .map(TextStyle.escapingControls)
     }
@@ -21,12 +21,12 @@ enum IncidentText {
     private static func totals(_ answer: IncidentAnswer, _ style: TextStyle) -> [String] {
         let totals = answer.totals
         guard !totals.isEmpty else { return [] }
-        var table = Table(head: ["party", "outages", "down", "proven", "longest"])
+        var table = Table(head: ["party", "incidents", "down", "slow", "proven", "longest"])
         for party in FaultParty.allCases {
             guard let total = totals[party] else { continue }
             table.add(
                 .init("\(party)"), .init("\(total.count)"), .init(total.down.shortText),
-                .init(total.proven.shortText), .init(total.longest.shortText))
+                .init(total.degraded.shortText), .init(total.proven.shortText), .init(total.longest.shortText))
         }
         return table.lines(style) + [""]
     }
@@ -34,7 +34,7 @@ enum IncidentText {
     private static func coverage(_ read: IncidentRead) -> [String] {
         let coverage = read.answer.coverage(from: read.from, to: read.to)
         let times = [
-            ("watched", coverage.watched), ("down for maintenance", coverage.planned),
+            ("watched", coverage.watched), ("slow", coverage.degraded), ("down for maintenance", coverage.planned),
             ("suspended", coverage.suspended), ("not watched", coverage.stopped),
         ].compactMap { word, time in time >= .seconds(1) || word == "watched" ? "\(time.shortText) \(word)" : nil }
         var shares = coverage.availability.map { ["Available \(IncidentReport.percent($0))"] } ?? []

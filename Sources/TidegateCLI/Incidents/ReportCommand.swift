@@ -48,7 +48,7 @@ struct ReportCommand: AsyncParsableCommand {
         if let error = file.finish() { throw error }
         guard !self.control.output.quiet else { return }
         let count = read.answer.incidents.count
-        Terminal().print("\(output): \(count) \(count == 1 ? "outage" : "outages")")
+        Terminal().print("\(output): \(count) \(count == 1 ? "incident" : "incidents")")
     }
 
     /// How much the local time of this host is ahead of UTC (localtime_r(3)).

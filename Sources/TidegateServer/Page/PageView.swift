@@ -53,7 +53,7 @@ struct PageView {
             ).html,
             "failingTargets": failing == 0 ? nil : "\(failing) of \(targets.count) not reached",
             "quality": self.qualitySection, "incidents": self.incidentSection,
-            "incidentsLink": self.incidents.map { _ in self.link("incidents", "Outages") },
+            "incidentsLink": self.incidents.map { _ in self.link("incidents", "Outages and slow times") },
             "links": self.linkTable, "scheduledProbes": scheduled, "tasks": tasks.html, "connections": connections,
             "probesLink": scheduled.map { _ in self.link("probes", "Probes") }
                 ?? latest.map { _ in self.link("latest", "Probes") },
@@ -144,7 +144,7 @@ struct PageView {
         self.incidents.map { answer in
             let incidents = IncidentSection(
                 answer: answer, start: answer.question.since ?? self.now, now: self.now, choice: self.choice)
-            return self.section("incidents", "Outages", incidents.summary, incidents.html)
+            return self.section("incidents", "Outages and slow times", incidents.summary, incidents.html)
         }
     }
 

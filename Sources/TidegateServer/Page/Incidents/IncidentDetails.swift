@@ -21,7 +21,8 @@ package struct IncidentDetails {
         let rows: [(String, String?)] = [
             ("id", incident.id), ("what", incident.subject),
             ("kind", incident.kind == .down ? nil : incident.kind.rawValue), ("start", self.time(incident.start)),
-            ("end", self.end), ("down", incident.downtime(at: self.now).shortText),
+            ("end", self.end),
+            (incident.kind == .degraded ? "slow" : "down", incident.downtime(at: self.now).shortText),
             ("drops", incident.dropCount > 1 ? "\(incident.dropCount)" : nil),
             ("responsible", "\(incident.finding.party), \(incident.finding.certainty.rawValue)"),
             ("cause", incident.finding.cause), ("advice", incident.finding.advice),

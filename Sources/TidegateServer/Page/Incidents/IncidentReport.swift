@@ -52,15 +52,16 @@ package struct IncidentReport {
         let bars = IncidentBars(profile: self.profile) { String(self.local($0).prefix(10)) }
         let period = "\(self.local(self.start)) to \(self.local(self.end))"
         let content: [HTML?] = [
-            HTML("h1", "Outages seen by \(self.host)"),
+            HTML("h1", "\(self.title)"),
             HTML("p", class: "sum", "\(period). \(self.subject)"),
-            self.totals, self.summary, HTML("h2", "By day"), bars.days, self.axis, bars.legend,
-            HTML("h2", "By hour of the day"), bars.hours,
+            self.totals, self.summary, HTML("h2", "Downtime by day"), bars.days, self.axis, bars.legend,
+            HTML("h2", "Downtime by hour of the day"), bars.hours,
             HTML("p", class: "axis", "\(HTML("span", "0:00"))\(HTML("span", "12:00"))\(HTML("span", "24:00"))"),
-            HTML("h2", "Method"), self.method, HTML("h2", "Outages"), self.incidents, self.plans, self.letter,
+            HTML("h2", "Method"), self.method, HTML("h2", "Outages and slow times"), self.incidents, self.plans,
+            self.letter,
             HTML("footer", "Made by Tidegate \(self.version) on \(self.host)."),
         ]
-        return Self.page("Outages seen by \(self.host)", content.compactMap(\.self).joined())
+        return Self.page(self.title, content.compactMap(\.self).joined())
     }
 
     /// For pages with the style of reports: nothing is loaded, and the one style sheet is allowed by its hash.
@@ -79,6 +80,8 @@ package struct IncidentReport {
 
     // MARK: Parts
 
+    private var title: String { "Outages and slow times seen by \(self.host)" }
+
     // Local time, because the reader's own notes are in it; with the offset, because it changes twice a year.
     private func local(_ time: WallTime) -> String {
         let offset = self.offset(time)
@@ -91,8 +94,8 @@ package struct IncidentReport {
 
     private var subject: String {
         let question = self.answer.question
-        let subject = question.name.map { "Outages of \($0)" } ?? "Outages of the way out, the targets and the probes"
-        return subject + (question.party.map { " for which the responsible party is: \($0)." } ?? ".")
+        let subject = question.name ?? "The way out, the targets and the probes"
+        return subject + (question.party.map { ", as far as the responsible party is \($0)." } ?? ".")
     }
 
     private var totals: HTML {
@@ -100,13 +103,14 @@ package struct IncidentReport {
         let rows = FaultParty.allCases.compactMap { party -> HTML? in
             guard let total = totals[party] else { return nil }
             return Self.row([
-                HTML.party(party), "\(total.count)", "\(total.down.shortText)", "\(total.proven.shortText)",
+                HTML.party(party), "\(total.count)", "\(total.down.shortText)", "\(total.degraded.shortText)",
+                "\(total.proven.shortText)",
                 "\((total.down - total.proven).shortText)", "\(total.longest.shortText)",
             ])
         }
-        guard !rows.isEmpty else { return HTML("p", class: "empty", "No outages.") }
+        guard !rows.isEmpty else { return HTML("p", class: "empty", "No outages and no slow times.") }
         return .table(
-            class: nil, ["Responsible", "Outages", "Down", "Proven", "Probable", "Longest"], rows: rows)
+            class: nil, ["Responsible", "Incidents", "Down", "Slow", "Proven", "Probable", "Longest"], rows: rows)
     }
 
     private var summary: HTML {
@@ -116,6 +120,7 @@ package struct IncidentReport {
             ("Availability of \(subject)", coverage.availability.map(Self.percent)),
             ("Without this host's own outages", coverage.availabilityForOthers.map(Self.percent)),
             ("Watched", coverage.watched.shortText), ("Down", coverage.down.shortText),
+            ("Slow", coverage.degraded > .zero ? coverage.degraded.shortText : nil),
             ("Down for maintenance", coverage.planned > .zero ? coverage.planned.shortText : nil),
             ("Host suspended", coverage.suspended.shortText), ("Not watched", coverage.stopped.shortText),
             ("Networks", Set(self.answer.incidents.compactMap(\.network?.interface)).sorted().joined(separator: ", ")),
@@ -150,6 +155,10 @@ package struct IncidentReport {
             within five minutes are one intermittent outage; only the time down counts.
             """,
             """
+            The way out or a target is slow while it works, and measurements find where packets are lost or late. Slow \
+            time counts as up.
+            """,
+            """
             Proven: the responsible party answered, or the kernel of this host reports it. Probable: silence is the \
             only evidence.
             """,
@@ -161,7 +170,8 @@ package struct IncidentReport {
                 ? "Maintenance counts as any other outage."
                 : "Maintenance that was planned is left out of availability.",
             """
-            The report documents outages. It is not a certified measurement of speed, and makes no legal claim.
+            The report documents outages and slow times. It is not a certified measurement of speed, and makes no legal \
+            claim.
             """,
         ]
         return HTML("ul", items.map { HTML("li", $0) }.joined())
@@ -170,7 +180,7 @@ package struct IncidentReport {
     private var incidents: HTML {
         let rows = self.answer.incidents.map { incident -> HTML in
             let details = IncidentDetails(of: incident, at: self.end, time: self.local).rows
-            let shown: Set = ["start", "down", "what"]
+            let shown: Set = ["start", "down", "slow", "what"]
             let facts = details.filter { !shown.contains($0.name) }.map { name, text in
                 HTML("div", HTML("dt", "\(name)"), HTML("dd", "\(text)"))
             }
@@ -180,7 +190,7 @@ package struct IncidentReport {
             ])
         }
         guard !rows.isEmpty else { return HTML("p", class: "empty", "None.") }
-        return .table(class: "incidents", ["Start", "Down", "What"], rows: rows)
+        return .table(class: "incidents", ["Start", "Time", "What"], rows: rows)
     }
 
     private static func row(_ cells: [HTML]) -> HTML { HTML("tr", cells.map { HTML("td", $0) }.joined()) }
@@ -206,24 +216,32 @@ package struct IncidentReport {
                 "\(self.local(time))\(incident.note.reference.map { ", reference \($0)" } ?? "")"
             }
         }
-        let times = own.prefix(20).map { incident in
+        let list = own.prefix(20).map { incident in
             HTML(
                 "li",
                 "\(self.local(incident.start)): \(incident.downtime(at: self.end).shortText), \(incident.finding.certainty.rawValue): \(incident.finding.cause)"
             )
         }
-        let count = "\(total.count) \(total.count == 1 ? "outage" : "outages") of \(total.down.shortText) in total"
+        let times = [(total.down, "down"), (total.degraded, "slow")].compactMap { time, state in
+            time > .zero ? "\(state) for \(time.shortText)" : nil
+        }
+        let proof =
+            total.down == .zero
+            ? ""
+            : " \(total.proven.shortText) of the time down is proven by answers of your own equipment; "
+                + "for the rest of it, silence is the evidence."
+        let noun = total.count == 1 ? "incident" : "incidents"
+        let count = "\(total.count) \(noun), in total \(times.joined(separator: " and "))"
         let paragraphs: [HTML?] = [
             HTML("p", "To whom it may concern,"),
             HTML(
                 "p",
                 """
-                between \(self.local(self.start)) and \(self.local(self.end)) we recorded \(count) for which our \
-                measurements point to \(party == .upstream ? "your network" : "your service"). The longest one lasted \
-                \(total.longest.shortText). \(total.proven.shortText) of the time is proven by answers of your own \
-                equipment; for the rest, silence is the evidence.
+                between \(self.local(self.start)) and \(self.local(self.end)) we recorded \(count). Our measurements \
+                point to \(party == .upstream ? "your network" : "your service"). The longest one lasted \
+                \(total.longest.shortText).\(proof)
                 """),
-            HTML("ul", times.joined()),
+            HTML("ul", list.joined()),
             own.count > 20 ? HTML("p", "The report lists \(own.count - 20) more.") : nil,
             references.isEmpty ? nil : HTML("p", "We reported faults on \(references.joined(separator: "; "))."),
             HTML("p", "Please tell us the cause, and what you have done about it. The measurements are enclosed."),

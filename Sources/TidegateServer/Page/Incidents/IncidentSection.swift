@@ -1,6 +1,6 @@
 internal import TidegateCore
 
-/// The outages of the last 90 days on the page: bars, then those that last and the newest others.
+/// The outages and slow times of the last 90 days on the page: bars, then those that last and the newest others.
 struct IncidentSection {
     let answer: IncidentAnswer
     let start: WallTime
@@ -24,12 +24,13 @@ struct IncidentSection {
     var summary: HTML {
         let coverage = self.answer.coverage(from: self.start, to: self.now)
         let share = coverage.availability.map { "available \(IncidentReport.percent($0)), " } ?? ""
-        return "\(share)\(coverage.watched.shortText) watched in 90 days"
+        let slow = coverage.degraded > .zero ? ", \(coverage.degraded.shortText) slow" : ""
+        return "\(share)\(coverage.watched.shortText) watched in 90 days\(slow)"
     }
 
     private var none: HTML { self.choice.party.map { "None: \($0)." } ?? "None." }
 
-    private static let heads = ["Start", "Down", "What", "Cause and party"]
+    private static let heads = ["Start", "Time", "What", "Cause and party"]
 
     private var rows: [[HTML]] {
         let wanted = self.answer.incidents.filter { (self.choice.party ?? $0.finding.party) == $0.finding.party }
@@ -59,7 +60,7 @@ struct IncidentSection {
             HTML("div", HTML("dt", "\(name)"), HTML("dd", "\(text)"))
         }
         let links: [(String, HTML)] = [
-            ("/", "Status"), ("/#incidents", "All outages"), ("/#targets", "Targets"),
+            ("/", "Status"), ("/#incidents", "All incidents"), ("/#targets", "Targets"),
             ("/?party=\(incident.finding.party.rawValue)#news", "Events of this party"),
         ]
         let title: HTML = "\(incident.subject): \(incident.finding.cause)"
