@@ -1,5 +1,6 @@
 import Testing
 import Tidegate
+import TidegateTestKit
 @testable import TidegateServer
 @testable import TidegateCore
 
@@ -54,12 +55,35 @@ import Tidegate
     func observation() {
         let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [Samples.up])
         func last(_ mode: String, _ reason: String?) -> String? {
-            StatusText().lines(status, .plain, DaemonReport.Observation(mode: mode, reason: reason)).last
+            let observation = DaemonReport.Observation(mode: mode, reason: reason)
+            return StatusText().lines(status, .plain, DaemonReport(targets: [], observation: observation)).last
         }
         #expect(last("event", nil) == "The sidecar observes connections by messages and lists.")
         #expect(
             last("poll", "the kernel refuses it")
                 == "The sidecar observes connections by lists only: the kernel refuses it.")
+    }
+
+    @Test("What is slow is one line with its beginning and advice, and a healthy network has none")
+    func slow() {
+        let status = Samples.status(Samples.routed, ipv4: Samples.routed, ipv6: Samples.routed, links: [Samples.up])
+        func last(_ change: (inout QualityStatus) -> Void) -> String? {
+            var (quality, report) = (EveryEvent.qualityStatus, DaemonReport(targets: []))
+            change(&quality)
+            report.quality = quality.json(names: EveryEvent.target.map { [$0: "api"] } ?? [:])
+            return StatusText().lines(status, .plain, report).last
+        }
+        #expect(
+            last { _ in }
+                == "slow: 12 % of packets are lost beyond your router 10.0.0.1, wherever they go, since 14:13:05 UTC. "
+                + "Report the figures of this measurement to the provider. Slow targets besides: 1.")
+        #expect(
+            last { $0.network = nil }
+                == "slow: api: the server answers after 1.2 s; a round trip takes 32 ms, since 14:13:05 UTC. "
+                + "Check the server's log at this time.")
+        #expect(
+            last { ($0.network, $0.targets) = (nil, [:]) } == StatusText().lines(status, .plain).last,
+            "nothing is slow")
     }
 
     @Test("A network without a path names what is missing")

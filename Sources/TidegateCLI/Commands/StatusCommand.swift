@@ -7,8 +7,8 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show links, addresses and routes, and what is reachable.",
         discussion: """
-            Reads the kernel directly; needs no daemon and no privileges. A daemon of the same user or of root says how it \
-            observes the connections of other programs. -v adds routing tables, indexes and operational states.
+            Reads the kernel directly; needs no daemon and no privileges. A daemon of the same user or of root adds what \
+            is slow, and how it observes the connections of other programs. -v adds routing tables, indexes and operational states.
 
             Examples:
               tidegate status
@@ -27,11 +27,11 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let terminal = Terminal()
         let client = self.socket.client(timeout: DaemonKnowledge.limit)
-        async let daemon =
-            self.output.quiet ? nil : DaemonKnowledge.ask(client, time: SystemClock()).report?.observation
+        async let daemon = self.output.quiet ? nil : DaemonKnowledge.ask(client, time: SystemClock()).report
         let status = await OneShotMonitor.status(targets: try self.targets.targets()).only(self.family.family)
         if self.output.json {
-            terminal.print(status.json.adding(.init("observation", await daemon?.json ?? .null)).description)
+            let json = status.json.adding(.init("quality", await daemon?.quality ?? .null))
+            terminal.print(json.adding(.init("observation", await daemon?.observation?.json ?? .null)).description)
         } else if !self.output.quiet {
             let text = StatusText(isVerbose: self.output.verbose)
             for line in text.lines(status, terminal.outputStyle, await daemon) { terminal.print(line) }

@@ -8,12 +8,12 @@ struct StatusText {
 
     /// The lines of a status.
     func lines(
-        _ status: ReachabilityStatus, _ style: TextStyle, _ observation: DaemonReport.Observation? = nil
+        _ status: ReachabilityStatus, _ style: TextStyle, _ daemon: DaemonReport? = nil
     ) -> [String] {
         var blocks = [self.verdicts(status).lines(style)]
         if !status.targets.isEmpty { blocks.append(self.targets(status).lines(style)) }
         if !status.links.isEmpty { blocks.append(self.links(status).lines(style)) }
-        let notes = self.notes(status) + [observation?.sentence].compactMap(\.self)
+        let notes = self.notes(status) + [daemon?.slowness, daemon?.observation?.sentence].compactMap(\.self)
         if !notes.isEmpty { blocks.append(notes) }
         return Array(blocks.joined(separator: [""]))
     }
@@ -173,6 +173,22 @@ enum ChangeText {
 
     /// The time of day in UTC, to the millisecond: `23:14:22.123Z`.
     static func clock(_ time: WallTime) -> String { String(time.description.drop { $0 != "T" }.dropFirst()) }
+}
+
+extension DaemonReport {
+    /// What is slow, in one line for `status`; nil if nothing is.
+    fileprivate var slowness: String? {
+        let targets = self.quality["targets"]?.elements ?? []
+        let isNetwork = self.quality["network"]?["text"] != nil
+        guard let trouble = isNetwork ? self.quality["network"] : targets.first, let text = trouble["text"]?.text else {
+            return nil
+        }
+        let since = trouble["since"]?.text.flatMap { WallTime($0) }.map { ", since \($0.clockTime) UTC" } ?? ""
+        let place = trouble["target"]?.text.map { "\($0): " } ?? ""
+        let advice = trouble["advice"]?.text.flatMap { $0.isEmpty ? nil : ". \($0)" } ?? "."
+        let more = targets.count - (isNetwork ? 0 : 1)
+        return "slow: \(place)\(text)\(since)\(advice)" + (more > 0 ? " Slow targets besides: \(more)." : "")
+    }
 }
 
 extension DaemonReport.Observation {

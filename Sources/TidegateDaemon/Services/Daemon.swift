@@ -382,8 +382,10 @@ package struct Daemon: Sendable {
             path: socket, descriptor: self.settings.controlDescriptor, control: control, bus: monitor.bus,
             time: dependencies.time,
             report: { [names = self.monitorConfiguration.targetNames] in
-                TargetsDocument.json(monitor.status, names: names)
+                let status = monitor.status
+                return TargetsDocument.json(status, names: names)
                     .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
+                    .adding(.init("quality", status.quality?.json(names: names) ?? .null))
                     .adding(
                         .init(
                             "observation",

@@ -39,7 +39,11 @@ package struct ControlClient: Sendable {
 
     /// What the daemon knows of its configured targets and its host.
     package func report() async throws(ControlClientError) -> DaemonReport {
-        try await self.call(.GET, "/api/v1/targets").decoded().value
+        let reply = try await self.call(.GET, "/api/v1/targets")
+        var report: DaemonReport = try reply.decoded().value
+        // A decoder would lose the order of members.
+        report.quality = (try? JSONValue(parsing: reply.bytes))?["quality"] ?? .null
+        return report
     }
 
     /// What the daemon knows of other programs' connections.
@@ -430,4 +434,8 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
     /// Nil before the first diagnosis.
     package var diagnosis: Diagnosis?
     package var observation: Observation?
+    /// How good the way out is, as in `/api/v1/status`; null while nothing is watched.
+    package var quality = JSONValue.null
+
+    private enum CodingKeys: CodingKey { case targets, diagnosis, observation }
 }

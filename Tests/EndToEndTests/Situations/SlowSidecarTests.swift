@@ -22,20 +22,10 @@ struct SlowSidecarTests {
                 - {name: other, url: "http://\(SlowLab.otherServerAddress)/", interval: 2s}
             """, to: "c.yml")
         chmod(fixture.path("c.yml"), 0o600)
-        let sidecar = try Program(
-            lab.client.inside([
-                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", fixture.path("c.yml"),
-                "--web.listen-address", "127.0.0.1:9595", "--state.dir", fixture.path("state"), "--control.socket",
-                fixture.path("sock"),
-            ]))
+        let sidecar = try await self.start(fixture, in: lab)
         defer { sidecar.signal(SIGKILL) }
-        try await Program.answers("http://127.0.0.1:9595/-/healthy", prefix: lab.client.inside())
-        func get(_ path: String) async throws -> String {
-            try await Program.expect(lab.client.inside(["curl", "-s", "http://127.0.0.1:9595\(path)"]))
-        }
-        func quality() async throws -> JSONValue {
-            try JSONValue(parsing: await get("/api/v1/status").utf8)["quality"] ?? .null
-        }
+        func get(_ path: String) async throws -> String { try await self.get(path, in: lab) }
+        func quality() async throws -> JSONValue { try await self.quality(in: lab) }
         let isWatched = try await eventually { try await quality()["segments"]?.elements.count == 2 }
         #expect(isWatched, "\(sidecar.errorsSoFar)")
         #expect(try await quality()["slow"] == .bool(false))
@@ -50,6 +40,13 @@ struct SlowSidecarTests {
         let metrics = try await get("/metrics")
         #expect(metrics.contains(#"tidegate_segment_degraded{segment="provider",party="upstream"} 1"#), "\(metrics)")
         #expect(metrics.contains(#"tidegate_incident_open{scope="network",kind="degraded",party="upstream"} 1"#))
+        let tidegate = BuiltProduct.path(of: "tidegate")
+        let status = try await Program.expect(
+            lab.client.inside([tidegate, "status", "--json", "--control.socket", fixture.path("sock")]))
+        #expect(try JSONValue(parsing: status.utf8)["quality"]?["network"]?["party"] == "upstream", "\(status)")
+        let text = try await Program.expect(
+            lab.client.inside([tidegate, "status", "--control.socket", fixture.path("sock")]))
+        #expect(text.contains("of packets are lost beyond your router 10.0.0.1, wherever they go, since "), "\(text)")
         let list = lab.client.inside([
             BuiltProduct.path(of: "tidegate"), "incidents", "--json", "--control.socket", fixture.path("sock"),
         ])
@@ -61,5 +58,24 @@ struct SlowSidecarTests {
         #expect(incident["party"] == "upstream" && incident["certainty"] == "probable", "\(incident)")
         sidecar.signal(SIGTERM)
         #expect(await sidecar.finish().status == 0)
+    }
+
+    private func start(_ fixture: EndToEndFixture, in lab: SlowLab) async throws -> Program {
+        let sidecar = try Program(
+            lab.client.inside([
+                BuiltProduct.path(of: "tidegate"), "serve", "--config.file", fixture.path("c.yml"),
+                "--web.listen-address", "127.0.0.1:9595", "--state.dir", fixture.path("state"), "--control.socket",
+                fixture.path("sock"),
+            ]))
+        try await Program.answers("http://127.0.0.1:9595/-/healthy", prefix: lab.client.inside())
+        return sidecar
+    }
+
+    private func get(_ path: String, in lab: SlowLab) async throws -> String {
+        try await Program.expect(lab.client.inside(["curl", "-s", "http://127.0.0.1:9595\(path)"]))
+    }
+
+    private func quality(in lab: SlowLab) async throws -> JSONValue {
+        try JSONValue(parsing: await self.get("/api/v1/status", in: lab).utf8)["quality"] ?? .null
     }
 }
