@@ -40,6 +40,8 @@ public final class Monitor: Sendable {
     let host: HostDiagnostics
     /// Repeats the diagnosis, and watches the quality of the way out, as far as the configuration asks for it.
     private let watches: [Task<Void, Never>]
+    /// Watches the quality of the way out; nil if the configuration does not ask for it.
+    private let quality: QualityWatch?
     /// Observes other programs' connections; nil if the configuration does not ask for it.
     package let observer: ConnectionObserver?
     /// This monitor's sockets; its own observer and those of other processes ignore them.
@@ -85,10 +87,7 @@ public final class Monitor: Sendable {
             configuration.reachability, bus: bus, resolver: resolver, time: time,
             kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
             targetChecker: targetChecker)
-        self.configuration = configuration
-        self.bus = bus
-        self.time = time
-        self.recorder = recorder
+        (self.configuration, self.bus, self.time, self.recorder) = (configuration, bus, time, recorder)
         self.web = web
         self.resolver = resolver
         self.reachability = reachability
@@ -112,13 +111,20 @@ public final class Monitor: Sendable {
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: observer == nil ? nil : own,
             diagnosis: { host.evidence($0) })
-        self.watches = Self.watches(of: host, configuration)
+        self.quality = Self.quality(of: host, configuration)
+        self.watches = Self.watches(of: host, self.quality, configuration)
     }
 
-    private static func watches(of host: HostDiagnostics, _ configuration: MonitorConfiguration) -> [Task<Void, Never>]
-    {
+    private static func quality(of host: HostDiagnostics, _ configuration: MonitorConfiguration) -> QualityWatch? {
+        guard configuration.measuresQuality else { return nil }
+        return QualityWatch(host, normals: configuration.normals, keep: configuration.keepNormals)
+    }
+
+    private static func watches(
+        of host: HostDiagnostics, _ quality: QualityWatch?, _ configuration: MonitorConfiguration
+    ) -> [Task<Void, Never>] {
         (configuration.diagnosesHost ? [Task { await host.run() }] : [])
-            + (configuration.measuresQuality ? [Task { await QualityWatch(host).run() }] : [])
+            + [quality].compactMap(\.self).map { quality in Task { await quality.run() } }
     }
 
     deinit { for watch in self.watches { watch.cancel() } }
@@ -126,6 +132,7 @@ public final class Monitor: Sendable {
     /// Ends every task, then the monitoring; keeps partial files that a later run can continue.
     public func stop() async {
         for watch in self.watches { watch.cancel() }
+        self.quality?.keepNormals()
         await self.session.invalidate(cancellingTasks: true)
         self.observer?.stop()
         self.reachability.stop()

@@ -23,6 +23,10 @@ public struct MonitorConfiguration: Sendable {
     /// An echo each ten seconds goes to the gateway and to the first router beyond it, and 46 to each host at most every
     /// five minutes, if something seems slow. Metered paths are left alone. Off by default.
     public var measuresQuality = false
+    /// What was usual when the quality was last watched.
+    package var normals = QualityNormals()
+    /// Gets what is usual, each ten minutes and when the monitor stops; must not block.
+    package var keepNormals: @Sendable (QualityNormals) -> Void = { _ in }
     /// How other programs' TCP connections in this network namespace are observed.
     ///
     /// Nothing is observed unless ``ConnectionsConfiguration/isEnabled`` is set.

@@ -26,8 +26,9 @@ import TidegateTestKit
                 wall: WallTime(microseconds: Int64(self.seconds) * 1_000_000))
         }
 
-        init() {
-            self.give(.path(QualityMachineTests.path.identity))
+        init(_ normals: QualityNormals = QualityNormals()) {
+            self.machine = QualityMachine(normals: normals)
+            self.give(.path(QualityMachineTests.path))
             self.give(
                 .hosts([.init(.router, QualityMachineTests.router), .init(.provider, QualityMachineTests.provider)]))
         }
@@ -168,6 +169,32 @@ import TidegateTestKit
                 == "the line behind your router takes 110 ms instead of 10 ms to 100.64.0.2")
     }
 
+    @Test("A machine that is given what was usual suspects a rise with its third sample, and on that network only")
+    func kept() throws {
+        var world = World()
+        world.settle()
+        let json = world.machine.normals.json
+        let normals = try #require(QualityNormals(json, at: world.now.wall))
+        func suspicious(_ world: World) -> World {
+            var world = world
+            world.give(.measured(.network, Self.evidence()))
+            world.seconds += 300
+            world.echo(1, 110, times: 3)
+            return world
+        }
+        var next = suspicious(World(normals))
+        #expect(next.machine.status.hosts.map(\.normal) == [.milliseconds(1), .milliseconds(10)])
+        #expect(next.due == .network)
+        next.give(.measured(.network, Self.evidence(provider: 110, other: 130)))
+        next.echo(1, 110)
+        #expect(next.events.map(\.trouble.cause.segment) == [.provider])
+        var elsewhere = World(normals)
+        elsewhere.give(.path(NetworkPath(interface: "lan", index: 2, gateway: Self.other)))
+        elsewhere.give(.hosts([.init(.router, Self.router), .init(.provider, Self.provider)]))
+        elsewhere.echo(1, 110)
+        #expect(elsewhere.machine.status.hosts.map(\.normal) == [nil, nil])
+    }
+
     @Test("A short transfer fills the line for a measurement, and is no trouble")
     func shortTransfer() {
         var world = World()
@@ -240,7 +267,7 @@ import TidegateTestKit
         #expect(world.events.map(\.kind) == [.degraded, .failed] && world.due == nil)
         world = World()
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
-        world.give(.path(NetworkPath(interface: "wlan0", index: 3, gateway: Self.other).identity))
+        world.give(.path(NetworkPath(interface: "wlan0", index: 3, gateway: Self.other)))
         #expect(world.events.map(\.kind) == [.degraded, .recovered] && world.machine.status.hosts.isEmpty)
     }
 

@@ -81,7 +81,7 @@ package struct Daemon: Sendable {
         bus.attach(notes)
         var configuration = self.monitorConfiguration
         configuration.observer = bodies.observer
-        if journal != nil { configuration.session.validators = self.validators(logger) }
+        if let journal { self.keep(in: journal, &configuration, time, logger) }
         let monitor: Monitor
         do {
             monitor = try Monitor(configuration, bus: bus, journal: journal?.tasks, time: time)
@@ -124,6 +124,18 @@ package struct Daemon: Sendable {
             bus.publish(.daemon(.incidentCommand(failure: $0)))
         }
         return IncidentService(recorder: recorder, bus: bus, command: command)
+    }
+
+    private func keep(
+        in journal: Journal, _ configuration: inout MonitorConfiguration, _ time: any TimeSource, _ logger: Logger
+    ) {
+        configuration.session.validators = self.validators(logger)
+        configuration.keepNormals = { journal.recordNormals($0) }
+        do throws(TextError) {
+            configuration.normals = try journal.normals(at: time.wall())
+        } catch {
+            logger.warning("usual round trips are learned again", metadata: ["error": "\(error)"])
+        }
     }
 
     // Without the store, conditional tasks request the whole response.

@@ -16,7 +16,7 @@ struct QualityMachine {
 
     enum Input {
         /// The way out; nil while it does not work.
-        case path(NetworkPath.Identity?)
+        case path(NetworkPath?)
         /// The hosts on the way out that answer echoes.
         case hosts([QualityStatus.Host])
         /// One round trip to each host, in order; nil for a lost echo.
@@ -33,36 +33,6 @@ struct QualityMachine {
     struct Moment {
         var monotonic: MonotonicTime
         var wall: WallTime
-    }
-
-    /// What is usual, learned from samples while nothing is slow.
-    private struct Normal {
-        /// Each stands for a few minutes, a day in all.
-        private var medians: [Duration] = []
-        private var samples: [Duration] = []
-
-        private static let most = (medians: 288, samples: 30)
-        private static let fewest = 12
-
-        var value: Duration? {
-            if !self.medians.isEmpty { return Self.median(self.medians) }
-            return self.samples.count >= Self.fewest ? Self.median(self.samples) : nil
-        }
-
-        init() {}
-
-        /// What a measurement found is usual from then on.
-        init(_ value: Duration) { self.medians = [value] }
-
-        mutating func learn(_ sample: Duration) {
-            self.samples.append(sample)
-            guard self.samples.count == Self.most.samples else { return }
-            self.medians.append(Self.median(self.samples))
-            self.samples = []
-            if self.medians.count > Self.most.medians { self.medians.removeFirst() }
-        }
-
-        private static func median(_ values: [Duration]) -> Duration { values.sorted()[(values.count - 1) / 2] }
     }
 
     private struct Record {
@@ -94,23 +64,21 @@ struct QualityMachine {
         }
     }
 
-    /// What has a usual time: a host or a target, on a path.
-    private struct Key: Hashable {
-        let path: NetworkPath.Identity?
-        var address: IPAddress?
-        var target: Target?
-    }
-
     private(set) var status = QualityStatus()
-    private var path: NetworkPath.Identity?
+    /// What is usual, on this network and on others.
+    private(set) var normals: QualityNormals
+    private var path: NetworkPath?
+    private var network: String { self.path?.description ?? "" }
     private var records: [Subject: Record] = [:]
-    private var normals: [Key: Normal] = [:]
     private var measuredAt: MonotonicTime?
     /// A rise of the round trip that the next echo has to confirm: a short transfer fills a line as well.
     private var unconfirmed: (cause: SlowCause, quality: Quality, since: WallTime)?
     /// True once all hosts were measured on this path, so that it is known what is usual for those that get no echoes.
     private var isMeasured = false
     private var events: [QualityEvent] = []
+
+    /// A machine that knows what was usual before.
+    init(normals: QualityNormals = QualityNormals()) { self.normals = normals }
 
     /// Changes the state; the events are to be published in order.
     mutating func handle(_ input: Input, at now: Moment) -> [QualityEvent] {
@@ -148,8 +116,8 @@ struct QualityMachine {
 
     // MARK: Samples
 
-    private mutating func move(to path: NetworkPath.Identity?) {
-        guard path != self.path else { return }
+    private mutating func move(to path: NetworkPath?) {
+        guard path?.identity != self.path?.identity else { return }
         (self.path, self.status.hosts, self.records, self.isMeasured) = (path, [], [:], false)
         self.unconfirmed = nil
         for subject in [Subject.network] + self.status.targets.keys.map(Subject.target) {
@@ -172,7 +140,7 @@ struct QualityMachine {
         for (index, echo) in echoes.enumerated() {
             self.status.hosts[index].add(echo, at: now.wall)
             guard let echo, !isLate[index], self.status.network == nil else { continue }
-            self.normals[self.key(self.status.hosts[index].address), default: Normal()].learn(echo)
+            self.normals.learn(echo, of: self.key(self.status.hosts[index].address), at: now.wall)
         }
     }
 
@@ -188,18 +156,19 @@ struct QualityMachine {
         let isBad = self.isSlow(time, target)
         self.records[.target(target), default: Record()].add(isBad: isBad, at: now)
         if !isBad, self.status.targets[target] == nil {
-            self.normals[Key(path: self.path, target: target), default: Normal()].learn(time)
+            self.normals.learn(time, of: self.key(target), at: now.wall)
         }
     }
 
     private func isSlow(_ time: Duration, _ target: Target) -> Bool {
-        let normal = self.normals[Key(path: self.path, target: target)]?.value
-        return time >= Thresholds.slowTarget && Thresholds.isLate(time, normal: normal)
+        time >= Thresholds.slowTarget && Thresholds.isLate(time, normal: self.normals[self.key(target)])
     }
 
-    private func key(_ address: IPAddress) -> Key { Key(path: self.path, address: address) }
+    private func key(_ address: IPAddress) -> QualityNormals.Key { .init(address, on: self.network) }
 
-    private func normal(of address: IPAddress) -> Duration? { self.normals[self.key(address)]?.value }
+    private func key(_ target: Target) -> QualityNormals.Key { .init(target, on: self.network) }
+
+    private func normal(of address: IPAddress) -> Duration? { self.normals[self.key(address)] }
 
     // MARK: Measurements
 
@@ -216,7 +185,7 @@ struct QualityMachine {
         evidence.reference = evidence.reference.map(self.withNormal)
         let quality = QualityTable.quality(of: evidence)
         guard let cause = quality.cause, self.isOwn(cause, of: subject, evidence) else {
-            return self.foundNothing(subject, evidence)
+            return self.foundNothing(subject, evidence, at: now)
         }
         if cause.normal != nil, self.status.network == nil {
             self.unconfirmed = (cause, quality, since)
@@ -246,7 +215,7 @@ struct QualityMachine {
         if isKnown != true { self.events.append(QualityEvent(.degraded, target: subject.target, trouble)) }
     }
 
-    private mutating func foundNothing(_ subject: Subject, _ evidence: QualityEvidence) {
+    private mutating func foundNothing(_ subject: Subject, _ evidence: QualityEvidence, at now: Moment) {
         self.records[subject]?.isMeasuredClean = true
         self.records[subject]?.cleanMeasurements += 1
         if self.trouble(subject) != nil {
@@ -257,10 +226,10 @@ struct QualityMachine {
         for host in evidence.hosts + [evidence.reference].compactMap(\.self) {
             guard let median = host.median, host.normal.map({ Thresholds.isLate(median, normal: $0) }) ?? true
             else { continue }
-            self.normals[self.key(host.address)] = Normal(median)
+            self.normals.replace(self.key(host.address), by: median, at: now.wall)
         }
         if let target = subject.target, self.isSlow(evidence.total, target) {
-            self.normals[Key(path: self.path, target: target)] = Normal(evidence.total)
+            self.normals.replace(self.key(target), by: evidence.total, at: now.wall)
         }
     }
 

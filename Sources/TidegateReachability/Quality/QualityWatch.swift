@@ -1,11 +1,12 @@
+internal import Synchronization
 internal import TidegateAttribution
-internal import TidegateCore
+package import TidegateCore
 internal import TidegateNetwork
 
 /// Watches how good this host's way out and its targets are, with an echo each ten seconds to two hosts on the way.
 ///
 /// It publishes what becomes slow, and measures thoroughly only what single samples make suspicious.
-package struct QualityWatch: Sendable {
+package final class QualityWatch: Sendable {
     /// From one echo to the next.
     private static let interval = Duration.seconds(10)
     /// The hosts on the way out are looked for again after so many echoes: others may answer by then.
@@ -16,7 +17,13 @@ package struct QualityWatch: Sendable {
     /// An echo to each host each 217 ms: 46 in ten seconds.
     private static let measuringInterval = Duration.seconds(10) / 46
 
+    /// What is usual is handed over each ten minutes, and when the watch stops.
+    private static let keepingInterval = Duration.seconds(600)
+
     private let host: HostDiagnostics
+    // Only ``run()`` changes it.
+    private let machine: Mutex<QualityMachine>
+    private let keep: @Sendable (QualityNormals) -> Void
 
     private var diagnostics: PathDiagnostics { self.host.diagnostics }
     private var now: QualityMachine.Moment {
@@ -24,53 +31,74 @@ package struct QualityWatch: Sendable {
     }
 
     /// A watch over the way out that `host` diagnoses; it sends nothing before ``run()``.
-    package init(_ host: HostDiagnostics) { self.host = host }
+    ///
+    /// `normals` is what was usual before. `keep` gets what is usual now.
+    package init(
+        _ host: HostDiagnostics, normals: QualityNormals = QualityNormals(),
+        keep: @escaping @Sendable (QualityNormals) -> Void
+    ) {
+        (self.host, self.keep) = (host, keep)
+        self.machine = Mutex(QualityMachine(normals: normals))
+    }
+
+    /// Hands over what is usual now.
+    package func keepNormals() { self.keep(self.machine.withLock { $0.normals }) }
 
     /// Watches until the Swift task is cancelled.
     package func run() async {
-        var (machine, known, rounds) = (QualityMachine(), NetworkPath.Identity?.none, 0)
+        var (known, rounds, kept) = (NetworkPath.Identity?.none, 0, self.now.monotonic)
         var (seen, segments) = ([Target: WallTime](), self.segments)
         var next = self.now.monotonic + Self.interval
         while await self.diagnostics.wait(next - self.now.monotonic), !Task.isCancelled {
             let late = self.now.monotonic - next
             next = self.now.monotonic + Self.interval
+            if self.now.monotonic - kept >= Self.keepingInterval {
+                kept = self.now.monotonic
+                self.keepNormals()
+            }
             let status = self.diagnostics.monitor.status
             let isBroken = self.host.latest?.isBroken ?? false
             let path = status.global.level >= .routed && !isBroken ? status.global.path : nil
-            self.feed(.path(path?.identity), to: &machine)
+            self.feed(.path(path))
             if path == nil { known = nil }
-            // A target on another path says nothing about this one.
-            for entry in status.targets where path != nil && entry.verdict.path?.identity == path?.identity {
-                guard let report = status.checks[entry.target],
-                    report.isReached == false || report.lastSuccess != seen[entry.target]
-                else { continue }
-                seen[entry.target] = report.lastSuccess
-                self.feed(.checked(entry.target, report.isReached == true ? report.phases : nil), to: &machine)
-            }
+            if let path { self.feedChecks(on: path, status, &seen) }
             let before = segments
             segments = self.segments
             let (sent, repeated) = (segments.sent &- before.sent, segments.repeated &- before.repeated)
-            self.feed(.segments(sent: sent, repeated: repeated), to: &machine)
+            self.feed(.segments(sent: sent, repeated: repeated))
             // Traffic may cost money, a suspicion is being checked, or this process was late itself.
             guard let path, !path.metered.isCostly, self.host.latest?.state != .checking, late <= Thresholds.lateTimer
             else { continue }
             // On a lossy path a search would lose hosts.
-            let interval = machine.status.hosts.count < 2 ? Self.retryInterval : Self.searchInterval
-            if known != path.identity || rounds % interval == 0 && machine.status.network == nil {
+            let interval = self.quality.hosts.count < 2 ? Self.retryInterval : Self.searchInterval
+            if known != path.identity || rounds % interval == 0 && self.quality.network == nil {
                 (known, rounds) = (path.identity, 0)
-                self.feed(.hosts(await self.hosts(on: path, status)), to: &machine)
+                self.feed(.hosts(await self.hosts(on: path, status)))
             }
             rounds += 1
-            let echoes = await machine.status.hosts.concurrentMap { await self.echo($0.address) }
-            self.feed(.echoes(echoes), to: &machine)
-            guard let subject = machine.due(at: self.now.monotonic) else { continue }
-            let evidence = await self.evidence(of: subject, on: path, machine.status.hosts, status)
+            let hosts = self.quality.hosts
+            let echoes = await hosts.concurrentMap { await self.echo($0.address) }
+            self.feed(.echoes(echoes))
+            let now = self.now.monotonic
+            guard let subject = self.machine.withLock({ $0.due(at: now) }) else { continue }
+            let evidence = await self.evidence(of: subject, on: path, hosts, status)
             // What was measured during a change of path says nothing about either.
             let isValid =
                 self.diagnostics.monitor.status.global.path?.identity == path.identity
                 && self.host.latest.map { $0.state == .decided && !$0.isBroken } ?? true
-            self.feed(.measured(subject, isValid ? evidence : nil), to: &machine)
+            self.feed(.measured(subject, isValid ? evidence : nil))
             next = max(next, self.now.monotonic)
+        }
+    }
+
+    // A target on another path says nothing about this one.
+    private func feedChecks(on path: NetworkPath, _ status: ReachabilityStatus, _ seen: inout [Target: WallTime]) {
+        for entry in status.targets where entry.verdict.path?.identity == path.identity {
+            guard let report = status.checks[entry.target],
+                report.isReached == false || report.lastSuccess != seen[entry.target]
+            else { continue }
+            seen[entry.target] = report.lastSuccess
+            self.feed(.checked(entry.target, report.isReached == true ? report.phases : nil))
         }
     }
 
@@ -82,10 +110,13 @@ package struct QualityWatch: Sendable {
         }
     }
 
-    private func feed(_ input: QualityMachine.Input, to machine: inout QualityMachine) {
-        let events = machine.handle(input, at: self.now)
+    private var quality: QualityStatus { self.machine.withLock { $0.status } }
+
+    private func feed(_ input: QualityMachine.Input) {
+        let now = self.now
+        let (events, status) = self.machine.withLock { ($0.handle(input, at: now), $0.status) }
         // Clients never see a status that contradicts an event.
-        self.diagnostics.monitor.setQuality(machine.status)
+        self.diagnostics.monitor.setQuality(status)
         for event in events { self.diagnostics.monitor.bus.publish(.quality(event)) }
     }
 

@@ -200,8 +200,27 @@ public final class Journal: JournalStorage {
     /// Replaces the stored results of a scheduled probe; if they cannot be written, they are lost.
     package func recordProbe(_ identity: String, _ past: ScheduledProbeReport.Past) {
         guard let text = try? JSONEncoder().encode(past) else { return }
-        self.thread.send(.write(.probe(identity, String(decoding: text, as: UTF8.self))))
+        self.thread.send(.write(.text(.probe, identity, String(decoding: text, as: UTF8.self))))
     }
+
+    /// Replaces what is usual on this host's networks; if it cannot be written, it is lost.
+    package func recordNormals(_ normals: QualityNormals) {
+        self.thread.send(.write(.text(.quality, Self.normals, "\(normals.json)")))
+    }
+
+    /// What was usual on this host's networks until `now`; empty without a record.
+    ///
+    /// Blocks for the disk.
+    /// - Throws: ``TextError`` if the record is damaged.
+    package func normals(at now: WallTime) throws(TextError) -> QualityNormals {
+        guard let text = self.file.withLock({ $0 })?.texts(in: .quality)[Self.normals] else { return QualityNormals() }
+        guard let normals = (try? JSONValue(parsing: text.utf8)).flatMap({ QualityNormals($0, at: now) }) else {
+            throw TextError("the table quality of \(self.path) is damaged")
+        }
+        return normals
+    }
+
+    private static let normals = "normals"
 
     /// Stores changes of incidents in one transaction; tells `completion` whether they are durable.
     func record(_ changes: [IncidentChange], _ completion: @escaping @Sendable (_ isWritten: Bool) -> Void) {
@@ -230,7 +249,7 @@ public final class Journal: JournalStorage {
     ///
     /// Blocks for the disk.
     package var probes: [String: ScheduledProbeReport.Past] {
-        (self.file.withLock { $0 }?.probes ?? [:]).compactMapValues {
+        (self.file.withLock { $0 }?.texts(in: .probe) ?? [:]).compactMapValues {
             try? JSONDecoder().decode(ScheduledProbeReport.Past.self, from: Data($0.utf8))
         }
     }

@@ -75,9 +75,9 @@ struct JournalFile: Sendable {
         try Result { try body(self.queue) }.mapError { JournalOpenError($0, self.path) }.get()
     }
 
-    /// The stored results of each scheduled probe, by identity; empty if they cannot be read.
-    var probes: [String: String] {
-        let rows = try? self.queue.read { try Row.fetchAll($0, sql: "SELECT identity, text FROM probe") }
+    /// The stored texts of a table, by identity; empty if they cannot be read.
+    func texts(in table: KeptTable) -> [String: String] {
+        let rows = try? self.queue.read { try Row.fetchAll($0, sql: "SELECT identity, text FROM \(table)") }
         return Dictionary((rows ?? []).map { ($0["identity"], $0["text"]) }) { first, _ in first }
     }
 
@@ -106,6 +106,14 @@ extension JournalProgress {
 /// How many tasks of a journal are not over; written by its thread, read by any other.
 final class OpenTaskCount: Sendable {
     let value = Atomic(0)
+}
+
+/// The tables that hold the latest text of something, by identity.
+enum KeptTable: String, Sendable {
+    /// The results of scheduled probes.
+    case probe
+    /// What is usual on this host's networks.
+    case quality
 }
 
 /// The tables of the journal, version by version; their queries are in `TaskRow` and `JournalWorker`.
@@ -137,6 +145,12 @@ enum JournalSchema {
             try database.execute(sql: "INSERT INTO progress VALUES (0, (SELECT count(*) FROM task))")
         }
         migrator.registerMigration("7") { try $0.execute(sql: IncidentRow.schema) }
+        migrator.registerMigration("8") { database in
+            try database.execute(
+                sql:
+                    "CREATE TABLE quality (identity TEXT PRIMARY KEY, time INTEGER NOT NULL, text TEXT NOT NULL) STRICT"
+            )
+        }
         return migrator
     }
 

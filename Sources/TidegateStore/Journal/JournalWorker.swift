@@ -184,7 +184,8 @@ enum JournalWork: Sendable {
     case accept(JournaledTask, DuplicatePolicy, @Sendable (Result<Acceptance, JournalError>) -> Void)
     case entry(JournalEntry, @Sendable (Result<Void, JournalError>) -> Void)
     case pathEvent(WallTime, String)
-    case probe(String, String)
+    /// The latest text, by identity.
+    case text(KeptTable, String, String)
     case incidents([IncidentChange], @Sendable (_ isWritten: Bool) -> Void)
 
     /// The consequences of a durable transaction.
@@ -197,7 +198,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept: true
         case .entry(let entry, _): entry.isUrgent
-        case .pathEvent, .probe, .incidents: false
+        case .pathEvent, .text, .incidents: false
         }
     }
 
@@ -206,7 +207,7 @@ enum JournalWork: Sendable {
         switch self {
         case .accept: "accepted"
         case .pathEvent: "pathEvent"
-        case .probe: "probe"
+        case .text(let table, _, _): table.rawValue
         case .incidents: "incidents"
         case .entry(let entry, _):
             switch entry {
@@ -241,9 +242,9 @@ enum JournalWork: Sendable {
         case .incidents(let changes, let completion):
             for change in changes { try change.apply(to: database) }
             return (0, false, { completion(true) })
-        case .probe(let identity, let text):
+        case .text(let table, let identity, let text):
             let statement = try database.cachedStatement(
-                sql: "INSERT OR REPLACE INTO probe (identity, time, text) VALUES (?, ?, ?)")
+                sql: "INSERT OR REPLACE INTO \(table) (identity, time, text) VALUES (?, ?, ?)")
             try statement.execute(arguments: [identity, now.microseconds, text])
             return (0, false, {})
         }
@@ -255,7 +256,7 @@ enum JournalWork: Sendable {
         case .accept(_, _, let completion): completion(.failure(error))
         case .entry(_, let completion): completion(.failure(error))
         case .incidents(_, let completion): completion(false)
-        case .pathEvent, .probe: break
+        case .pathEvent, .text: break
         }
     }
 

@@ -60,6 +60,48 @@ struct SlowSidecarTests {
         #expect(await sidecar.finish().status == 0)
     }
 
+    @Test("What is usual is known immediately after a restart, and is written when the sidecar stops")
+    func restart() async throws {
+        let lab = try await SlowLab()
+        defer { lab.end() }
+        let fixture = try EndToEndFixture()
+        defer { fixture.end() }
+        try fixture.write("{}", to: "c.yml")
+        chmod(fixture.path("c.yml"), 0o600)
+        // Creates the journal.
+        let first = try await self.start(fixture, in: lab)
+        first.signal(SIGTERM)
+        #expect(await first.finish().status == 0)
+        let journal = fixture.path("state") + "/journal.sqlite"
+        func python(_ script: String) async throws -> String {
+            let head =
+                "import json, sqlite3, sys, time; db = sqlite3.connect(sys.argv[1]); now = int(time.time() * 1e6); "
+            return try await Program.expect(["python3", "-c", head + script, journal])
+        }
+        _ = try await python(
+            """
+            entry = lambda days, place: {'network': 'lan via 10.0.0.1 from 10.0.0.2', 'place': place, \
+            'learned': now - days * 86_400_000_000, 'microseconds': [3000]}; \
+            text = json.dumps([entry(29, '10.0.0.1'), entry(31, '10.0.0.9')]); \
+            db.execute("INSERT OR REPLACE INTO quality VALUES ('normals', 0, ?)", (text,)); db.commit()
+            """)
+        let second = try await self.start(fixture, in: lab)
+        let isKnown = try await eventually {
+            try await self.quality(in: lab)["segments"]?.elements.first?["normalSeconds"] == .number(0.003)
+        }
+        #expect(isKnown, "\(second.errorsSoFar)")
+        second.signal(SIGTERM)
+        #expect(await second.finish().status == 0)
+        let kept = try await python(
+            "print(*[e['place'] for e in json.loads(db.execute('SELECT text FROM quality').fetchone()[0])])")
+        #expect(kept == "10.0.0.1\n")
+        _ = try await python("db.execute(\"UPDATE quality SET text = '[1'\"); db.commit()")
+        let third = try await self.start(fixture, in: lab)
+        third.signal(SIGTERM)
+        let end = await third.finish()
+        #expect(end.status == 0 && end.errors.contains("msg=\"usual round trips are learned again\""), "\(end.errors)")
+    }
+
     private func start(_ fixture: EndToEndFixture, in lab: SlowLab) async throws -> Program {
         let sidecar = try Program(
             lab.client.inside([

@@ -87,7 +87,7 @@ struct JournalFileTests {
         let queue = try DatabaseQueue(path: directory.journalFile)
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
         try queue.close()
-        #expect(throws: JournalOpenError.newer(directory.journalFile, version: "99", known: "7")) {
+        #expect(throws: JournalOpenError.newer(directory.journalFile, version: "99", known: "8")) {
             try Journal(directory.state)
         }
     }

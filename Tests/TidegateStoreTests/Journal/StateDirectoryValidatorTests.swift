@@ -299,12 +299,12 @@ struct StateDirectoryValidatorTests {
         let name = directory.journalFile
         #expect(
             Self.openError(of: directory)
-                == "the journal \(name) has version later, and this Tidegate knows 7: it was left unchanged; install the "
-                + "newer Tidegate again, or use the copy \(name).version-7")
-        let mode = try FileManager.default.attributesOfItem(atPath: "\(name).version-7")[.posixPermissions]
+                == "the journal \(name) has version later, and this Tidegate knows 8: it was left unchanged; install the "
+                + "newer Tidegate again, or use the copy \(name).version-8")
+        let mode = try FileManager.default.attributesOfItem(atPath: "\(name).version-8")[.posixPermissions]
         #expect(mode as? Int == 0o600)
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: name + suffix) }
-        try FileManager.default.moveItem(atPath: "\(name).version-7", toPath: name)
+        try FileManager.default.moveItem(atPath: "\(name).version-8", toPath: name)
         let old = try JournalFile(directory: directory.state)
         #expect(try old.countUnfinished() == 1)
         try old.queue.close()
