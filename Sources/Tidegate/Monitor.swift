@@ -111,13 +111,17 @@ public final class Monitor: Sendable {
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: observer == nil ? nil : own,
             diagnosis: { host.evidence($0) })
-        self.quality = Self.quality(of: host, configuration)
+        self.quality = Self.quality(of: host, configuration, recorder)
         self.watches = Self.watches(of: host, self.quality, configuration)
     }
 
-    private static func quality(of host: HostDiagnostics, _ configuration: MonitorConfiguration) -> QualityWatch? {
+    private static func quality(
+        of host: HostDiagnostics, _ configuration: MonitorConfiguration, _ recorder: MetricsRecorder
+    ) -> QualityWatch? {
         guard configuration.measuresQuality else { return nil }
-        return QualityWatch(host, normals: configuration.normals, keep: configuration.keepNormals)
+        return QualityWatch(
+            host, normals: configuration.normals, record: { recorder.record(roundTrip: $1, to: $0) },
+            keep: configuration.keepNormals)
     }
 
     private static func watches(

@@ -115,9 +115,9 @@ enum Catalogue {
     static let outageStart = gauge(
         "tidegate_outage_start_timestamp_seconds",
         "When the first packet was not answered, while that is checked or fails; absent otherwise.")
-    static let segmentRoundTrip = gauge(
-        "tidegate_segment_round_trip_seconds", by: ["segment"],
-        "Median round trip of the last minute to a host on the way out.")
+    static let segmentRoundTrip = histogram(
+        "tidegate_segment_round_trip_seconds", by: ["segment"], bounds: Buckets.roundTrips,
+        "Round trips of echoes to a host on the way out, one each ten seconds.")
     static let segmentNormal = gauge(
         "tidegate_segment_normal_round_trip_seconds", by: ["segment"], "Usual round trip to a host on the way out.")
     static let segmentLoss = gauge(

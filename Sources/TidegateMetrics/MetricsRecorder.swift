@@ -61,6 +61,11 @@ package final class MetricsRecorder: EventSink {
     /// Records an event; never blocks.
     package func record(_ event: Event) { self.record(event.payload, at: event.time, event.moment) }
 
+    /// Records the round trip of an echo to a host on the way out; only a metric needs the single ones.
+    package func record(roundTrip: Duration, to segment: Segment) {
+        self.reachability.roundTrips[segment].observe(roundTrip)
+    }
+
     // The payload is a parameter, because a switch over the event's property would copy it.
     private func record(_ payload: Event.Payload, at time: WallTime, _ moment: MonotonicTime) {
         self.published[payload.topic].add()

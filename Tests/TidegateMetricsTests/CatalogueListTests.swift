@@ -52,7 +52,7 @@ import TidegateCore
         tidegate_reachability_reason_info gauge family reason
         tidegate_outage gauge party
         tidegate_outage_start_timestamp_seconds gauge
-        tidegate_segment_round_trip_seconds gauge segment
+        tidegate_segment_round_trip_seconds histogram segment
         tidegate_segment_normal_round_trip_seconds gauge segment
         tidegate_segment_loss_ratio gauge segment
         tidegate_segment_degraded gauge segment party

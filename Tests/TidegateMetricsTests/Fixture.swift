@@ -27,7 +27,15 @@ struct Fixture {
             fixture.time.advance(by: .milliseconds(10))
             fixture.bus.publish(payload)
         }
+        fixture.recordRoundTrips()
         return fixture
+    }
+
+    /// Records the echoes of `EveryEvent`'s way out, which are no events.
+    func recordRoundTrips() {
+        for host in EveryEvent.qualityStatus.hosts {
+            for trip in host.echoes.compactMap(\.roundTrip) { self.recorder.record(roundTrip: trip, to: host.segment) }
+        }
     }
 
     func publish(_ event: TaskEvent.Kind, kind: TaskKind = .data, trace: TraceID? = nil) {

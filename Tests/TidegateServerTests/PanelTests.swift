@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TidegateCore
+import TidegateMetrics
 import TidegateTestKit
 
 @testable import TidegateServer
@@ -123,6 +124,9 @@ extension Prometheus {
     /// Publishes everything that can happen between scrapes.
     static func work(_ fixture: Fixture) {
         EveryEvent.payloads.forEach(fixture.bus.publish)
+        for host in EveryEvent.qualityStatus.hosts {
+            fixture.recorder.record(roundTrip: host.roundTrip ?? .zero, to: host.segment)
+        }
         fixture.time.advance(by: .milliseconds(100))
     }
 

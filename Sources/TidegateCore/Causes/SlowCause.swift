@@ -128,7 +128,7 @@ package enum SlowCause: Sendable, Hashable {
 }
 
 /// A part of the path to a target.
-package enum Segment: String, Sendable, Hashable, CustomStringConvertible {
+package enum Segment: String, Sendable, Hashable, CustomStringConvertible, MetricLabel {
     case program, link, router, provider, resolver, path, server
     /// Another destination, for comparison.
     case reference

@@ -66,9 +66,6 @@ enum ReachabilityCollector {
     }
 
     private static func registerQuality(in registry: Registry) {
-        self.collect(Catalogue.segmentRoundTrip, in: registry, of: \.qualityHosts) {
-            ($0.segment.rawValue, $0.roundTrip?.inSeconds)
-        }
         self.collect(Catalogue.segmentNormal, in: registry, of: \.qualityHosts) {
             ($0.segment.rawValue, $0.normal?.inSeconds)
         }

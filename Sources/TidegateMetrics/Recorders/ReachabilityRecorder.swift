@@ -8,10 +8,12 @@ final class ReachabilityRecorder: Sendable {
     private let transitions = TableFamily<Label2<ReachabilityLevel, ReachabilityLevel>, Counter>(
         Catalogue.transitions, from: Label2.allCases.filter { $0.first != $0.second })
     private let lastTransition = SingleFamily<Gauge>(Catalogue.lastTransition)
+    let roundTrips = TableFamily<Segment, Histogram>(Catalogue.segmentRoundTrip)
     private let detection = SingleFamily<Histogram>(Catalogue.detection)
 
     init(_ registry: Registry, start: MonotonicTime) {
         self.levels = Mutex(LevelDurations(level: .unknown, since: start))
+        registry.add(self.roundTrips)
         ReachabilityCollector.registerLevels(in: registry)
         // Events end a level; a scrape adds the time of the current one.
         registry.collect(Catalogue.levelSeconds) { [weak self] inputs, samples in

@@ -23,6 +23,7 @@ package final class QualityWatch: Sendable {
     private let host: HostDiagnostics
     // Only ``run()`` changes it.
     private let machine: Mutex<QualityMachine>
+    private let record: @Sendable (Segment, Duration) -> Void
     private let keep: @Sendable (QualityNormals) -> Void
 
     private var diagnostics: PathDiagnostics { self.host.diagnostics }
@@ -32,12 +33,12 @@ package final class QualityWatch: Sendable {
 
     /// A watch over the way out that `host` diagnoses; it sends nothing before ``run()``.
     ///
-    /// `normals` is what was usual before. `keep` gets what is usual now.
+    /// `normals` is what was usual before. `record` gets each round trip, and `keep` what is usual now.
     package init(
         _ host: HostDiagnostics, normals: QualityNormals = QualityNormals(),
-        keep: @escaping @Sendable (QualityNormals) -> Void
+        record: @escaping @Sendable (Segment, Duration) -> Void, keep: @escaping @Sendable (QualityNormals) -> Void
     ) {
-        (self.host, self.keep) = (host, keep)
+        (self.host, self.record, self.keep) = (host, record, keep)
         self.machine = Mutex(QualityMachine(normals: normals))
     }
 
@@ -78,6 +79,7 @@ package final class QualityWatch: Sendable {
             rounds += 1
             let hosts = self.quality.hosts
             let echoes = await hosts.concurrentMap { await self.echo($0.address) }
+            for (host, trip) in zip(hosts, echoes) { if let trip { self.record(host.segment, trip) } }
             self.feed(.echoes(echoes))
             let now = self.now.monotonic
             guard let subject = self.machine.withLock({ $0.due(at: now) }) else { continue }
