@@ -18,11 +18,12 @@ struct SidecarDashboardTests {
         "TidegateOurPathLost", "TidegateTargetNotRouted", "TidegateTargetUnreachable", "TidegateOurFailures",
         "TidegateTheirFailures", "TidegateRetriesExhausted", "TidegateScheduledProbeFailing",
     ]
-    /// The panels that show nothing here: the kernel dropped no message, no target speaks TLS, and behind the peer
-    /// nothing answers, so that the quality of the way out is not watched.
+    /// The panels that show nothing here: the kernel dropped no message, no target speaks TLS or HTTP, no other program
+    /// has connections, and behind the peer nothing answers, so that the quality of the way out is not watched.
     private static let emptyPanels: Set = [
         "Resync duration", "Time until certificates expire", "Time until certificates of probed servers expire",
-        "Round trips", "Lost echoes", "Slow, by where it begins",
+        "Round trips", "Slowest round trips", "Lost echoes", "Segments sent again", "Way out", "Slow times by party",
+        "Slowness of the way out", "Slowness of targets", "Time to the first byte",
     ]
 
     // A scrape that takes longer than its second fires TidegateDown as well.

@@ -37,7 +37,7 @@ import TidegateTestKit
         }
         func removePlan(_ id: String) async throws(TextError) -> Bool { false }
         var openHostIncident: String? { self.state.withLock { $0.incidents.first { $0.end == nil }?.id } }
-        var totals: IncidentTotals { IncidentTotals() }
+        var totals: IncidentTotals { EveryEvent.incidentTotals }
     }
 
     static let evil = "<script>alert(1)</script>\"'&=1+1"

@@ -12,7 +12,8 @@ import TidegateTestKit
         "Every panel has data from a real Prometheus that scrapes an endpoint at work",
         .enabled(if: Prometheus.isInstalled, "prometheus (Debian package prometheus) is not installed"))
     func atWork() async throws {
-        let fixture = Fixture()
+        var fixture = Fixture()
+        fixture.incidents = IncidentPageTests.Record([], now: fixture.time.wall())
         fixture.view.change {
             $0.connections = GrowingObservation()
             $0.status.quality = EveryEvent.qualityStatus
@@ -20,7 +21,7 @@ import TidegateTestKit
         // A subscriber that never reads, so that there is a queue to show.
         let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)
         defer { listener.cancel() }
-        try await fixture.serving { (port: Int) in
+        try await fixture.serving { [fixture] (port: Int) in
             let rules = ["alerts.yml", "rules.yml"].map { Dashboard.folder.appendingPathComponent($0).path }
             let prometheus = try await Prometheus(scraping: port, rules: rules)
             defer { prometheus.stop() }

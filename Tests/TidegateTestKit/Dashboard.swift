@@ -3,7 +3,9 @@ package import Foundation
 /// The parts of a Grafana dashboard that tests check.
 package struct Dashboard: Decodable, Sendable {
     /// The dashboards by file name without extension.
-    package static let names = ["overview", "requests", "reachability", "probes", "connections", "fleet", "internals"]
+    package static let names = [
+        "overview", "requests", "reachability", "quality", "probes", "connections", "fleet", "internals",
+    ]
 
     /// The folder `dashboards`.
     package static let folder = URL(fileURLWithPath: #filePath)

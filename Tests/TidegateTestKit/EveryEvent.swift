@@ -170,6 +170,8 @@ package enum EveryEvent {
         var totals = IncidentTotals()
         let key = IncidentTotals.Key(.network, .down, .upstream)
         (totals.begun[key], totals.open[key], totals.down[key]) = (2, 1, .milliseconds(92_500))
+        let slow = IncidentTotals.Key(.network, .degraded, .upstream)
+        (totals.begun[slow], totals.open[slow], totals.down[slow]) = (1, 0, .seconds(40))
         totals.watched = .seconds(3600)
         var account = IncidentTotals.Account()
         (account.up, account.down[.theirs]) = (.seconds(3500), .seconds(100))
