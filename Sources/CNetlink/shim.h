@@ -1,13 +1,17 @@
 #pragma once
 // libnl's sockets and messages, the rtnetlink constants, and macros that Swift cannot import.
+#include <linux/ethtool_netlink.h>
 #include <linux/fib_rules.h>
 #include <linux/filter.h>
+#include <linux/gen_stats.h>
+#include <linux/genetlink.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/netconf.h>
 #include <linux/netlink.h>
 #include <linux/nexthop.h>
+#include <linux/nl80211.h>
 #include <linux/rtnetlink.h>
 #include <netlink/errno.h>
 #include <netlink/msg.h>

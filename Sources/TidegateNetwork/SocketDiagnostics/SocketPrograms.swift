@@ -81,7 +81,7 @@ extension TCPCounters {
 ///
 /// Both files are read every second and have some 200 names, so the names are compared as bytes, and only in the
 /// requested lines.
-private struct CounterLine {
+struct CounterLine {
     private var names: [Substring.UTF8View] = []
     private var numbers: [Substring.UTF8View] = []
 

@@ -48,6 +48,8 @@ struct Attributes {
 extension UnsafeRawBufferPointer {
     var word: UInt32? { self.count >= 4 ? self.loadUnaligned(as: UInt32.self) : nil }
 
+    var half: UInt16? { self.count >= 2 ? self.loadUnaligned(as: UInt16.self) : nil }
+
     var text: String { String(decoding: self.prefix { $0 != 0 }, as: UTF8.self) }
 
     var address: IPAddress? {

@@ -116,7 +116,57 @@ struct RequestEncoder: ~Copyable {
         self.end()
     }
 
+    /// One link, without its statistics.
+    mutating func link(_ index: UInt32, sequence: UInt32) {
+        self.begin(RTM_GETLINK, flags: 0, sequence)
+        self.write(UInt32(0))
+        self.write(index)
+        self.write(zeros: MemoryLayout<ifinfomsg>.size - 8)
+        self.attribute(Int(IFLA_EXT_MASK), UInt32(TG_RTEXT_FILTER_SKIP_STATS))
+        self.end()
+    }
+
+    /// The queueing disciplines of all links; the kernel does not filter them.
+    mutating func disciplineDump(sequence: UInt32) {
+        self.begin(RTM_GETQDISC, flags: NLM_F_DUMP, sequence)
+        self.write(zeros: MemoryLayout<tcmsg>.size)
+        self.end()
+    }
+
+    /// The number of a generic netlink family.
+    mutating func family(_ name: String, sequence: UInt32) {
+        self.beginGeneric(GENL_ID_CTRL, UInt8(CTRL_CMD_GETFAMILY), flags: 0, sequence)
+        let bytes = Array(name.utf8) + [0]
+        self.attributeHeader(Int(CTRL_ATTR_FAMILY_NAME), count: bytes.count)
+        for byte in bytes { self.write(byte) }
+        self.write(zeros: (4 - bytes.count % 4) % 4)
+        self.end()
+    }
+
+    /// Speed and duplex of a link; `family` is the number of `ethtool`.
+    mutating func linkMode(of link: UInt32, _ family: UInt16, sequence: UInt32) {
+        self.beginGeneric(Int32(family), UInt8(ETHTOOL_MSG_LINKMODES_GET), flags: 0, sequence)
+        self.attributeHeader(Int(ETHTOOL_A_LINKMODES_HEADER) | Int(NLA_F_NESTED), count: 8)
+        self.attribute(Int(ETHTOOL_A_HEADER_DEV_INDEX), link)
+        self.end()
+    }
+
+    /// The other ends of a Wi-Fi link; `family` is the number of `nl80211`.
+    mutating func stationDump(of link: UInt32, _ family: UInt16, sequence: UInt32) {
+        self.beginGeneric(Int32(family), UInt8(NL80211_CMD_GET_STATION.rawValue), flags: NLM_F_DUMP, sequence)
+        self.attribute(Int(NL80211_ATTR_IFINDEX.rawValue), link)
+        self.end()
+    }
+
     // MARK: Parts of a message
+
+    // struct genlmsghdr; all of these families have version 1.
+    private mutating func beginGeneric(_ family: Int32, _ command: UInt8, flags: Int32, _ sequence: UInt32) {
+        self.begin(Int(family), flags: flags, sequence)
+        self.write(command)
+        self.write(UInt8(1))
+        self.write(UInt16(0))
+    }
 
     mutating func begin(_ type: Int, flags: Int32, _ sequence: UInt32) {
         self.start = self.count

@@ -23,25 +23,27 @@ final class QueryChannel {
     private static let noAnswer = RouteLookup(matched: .none, chosen: .none)
 
     private let options: NetlinkOptions
+    private let number: Int32
     private var socket: NetlinkSocket
     private var sequence: UInt32 = 0
     // Malformed messages, and messages that did not come from the kernel, since the last report.
     private var malformed = 0
     private var encoder = RequestEncoder()
 
-    init(_ options: NetlinkOptions) throws(NetlinkError) {
-        self.options = options
-        self.socket = try QueryChannel.open(options)
+    /// Opens the socket; generic netlink has another `number` than routes (netlink(7)).
+    init(_ options: NetlinkOptions, protocol number: Int32 = NETLINK_ROUTE) throws(NetlinkError) {
+        (self.options, self.number) = (options, number)
+        self.socket = try QueryChannel.open(options, number)
     }
 
-    private static func open(_ options: NetlinkOptions) throws(NetlinkError) -> NetlinkSocket {
-        let socket = try NetlinkSocket.connected(.query, options, bufferBytes: 4 << 20)
+    private static func open(_ options: NetlinkOptions, _ number: Int32) throws(NetlinkError) -> NetlinkSocket {
+        let socket = try NetlinkSocket.connected(.query, options, bufferBytes: 4 << 20, protocol: number)
         socket.setQueryOptions()
         return socket
     }
 
     /// Replaces the socket, because the kernel still holds the rest of an answer for the old one.
-    func reopen() throws(NetlinkError) { self.socket = try QueryChannel.open(self.options) }
+    func reopen() throws(NetlinkError) { self.socket = try QueryChannel.open(self.options, self.number) }
 
     /// The number of malformed messages since the last call.
     func takeMalformedCount() -> Int {
@@ -212,6 +214,41 @@ final class QueryChannel {
     /// The settings of a link, or of all links together (-1).
     func settings(_ family: AddressFamily, of link: Int32) throws(QueryFailure) -> KernelSettings? {
         try self.exchange({ $0.settings(family, of: link, sequence: $1) }, NetconfDecoder.decode).last
+    }
+
+    /// A link; nil if it does not exist.
+    func link(_ index: UInt32) throws(QueryFailure) -> KernelLink? {
+        try self.exchange({ $0.link(index, sequence: $1) }) { message -> KernelLink? in
+            guard Int(message.pointee.nlmsg_type) == RTM_NEWLINK,
+                case .link(let link)? = LinkDecoder.decode(message, isGone: false)
+            else { return nil }
+            return link
+        }.last
+    }
+
+    /// The queueing disciplines of a link, the root and those below it.
+    func disciplines(of link: UInt32) throws(QueryFailure) -> [QueueDiscipline] {
+        try self.exchange({ $0.disciplineDump(sequence: $1) }) { QueueDiscipline($0, of: link) }
+    }
+
+    /// Speed and duplex of a link; nil if its driver does not know them.
+    func linkMode(of link: UInt32) throws(QueryFailure) -> LinkMode? {
+        guard let family = try self.family("ethtool") else { return nil }
+        return try self.exchange({ $0.linkMode(of: link, family, sequence: $1) }, LinkMode.init).last
+    }
+
+    /// The access point of a Wi-Fi link; nil for other links, and for an access point itself.
+    func station(of link: UInt32) throws(QueryFailure) -> WirelessStation? {
+        guard let family = try self.family("nl80211") else { return nil }
+        let stations = try self.exchange({ $0.stationDump(of: link, family, sequence: $1) }, WirelessStation.init)
+        return stations.count == 1 ? stations.first : nil
+    }
+
+    // The number of a generic netlink family; nil if the kernel lacks it.
+    private func family(_ name: String) throws(QueryFailure) -> UInt16? {
+        try self.exchange({ $0.family(name, sequence: $1) }) { message -> UInt16? in
+            Attributes(message, fixedBytes: MemoryLayout<genlmsghdr>.size)?[CTRL_ATTR_FAMILY_ID]?.half
+        }.last
     }
 
     /// Runs requests whose answers are optional: if one is lost, the rest is skipped and the socket replaced.

@@ -17,6 +17,7 @@ import TidegateTestKit
     func parsing() throws {
         let bytes = try #require(InterfaceCounters(of: "eth0", in: Self.file))
         #expect(bytes.received == 1_907_346 && bytes.sent == 222_333 && bytes.errors == 10)
+        #expect(bytes.packets == 6100)
         #expect(InterfaceCounters(of: "eth0.7", in: Self.file)?.sent == 34)
         #expect(InterfaceCounters(of: "eth", in: Self.file) == nil)
         #expect(InterfaceCounters(of: "short", in: Self.file) == nil)

@@ -1,0 +1,103 @@
+internal import CNetlink
+internal import Glibc
+package import TidegateCore
+
+extension HostEvidence {
+    /// Reads what the kernel shows an unprivileged process of an interface of the calling thread's network namespace.
+    ///
+    /// What cannot be read is left out.
+    package static func read(_ interface: String) -> HostEvidence {
+        var evidence = HostEvidence()
+        evidence.readFiles(interface)
+        guard let index = self.index(of: interface) else { return evidence }
+        if let channel = try? QueryChannel(NetlinkOptions()) {
+            evidence.add((try? channel.disciplines(of: index)) ?? [])
+            let link = (try? channel.link(index)) ?? nil
+            evidence.carrierLosses = link?.carrierLosses.map(UInt64.init)
+            // Interfaces without a device report a speed that they made up.
+            if let link, SystemFiles.facts(of: link)?.hasDevice == true { evidence.readDevice(index) }
+        }
+        return evidence
+    }
+
+    /// The bytes that wait in an interface's queue now; nil if it has none.
+    package static func backlog(of interface: String) -> UInt32? {
+        var evidence = HostEvidence()
+        guard let index = self.index(of: interface), let channel = try? QueryChannel(NetlinkOptions()) else {
+            return nil
+        }
+        evidence.add((try? channel.disciplines(of: index)) ?? [])
+        return evidence.backlogs.first
+    }
+
+    private static func index(of interface: String) -> UInt32? {
+        let index = if_nametoindex(interface)
+        return index > 0 ? index : nil
+    }
+
+    mutating func add(_ disciplines: [QueueDiscipline]) {
+        guard let root = disciplines.first(where: \.isRoot) else { return }
+        self.backlogs = [root.backlog]
+        self.drops = disciplines.allSatisfy(\.isFIFO) ? UInt64(root.drops) : nil
+    }
+
+    private mutating func readDevice(_ index: UInt32) {
+        guard let channel = try? QueryChannel(NetlinkOptions(), protocol: NETLINK_GENERIC) else { return }
+        let mode = (try? channel.linkMode(of: index)) ?? nil
+        (self.speed, self.isHalfDuplex) = (mode?.speed, mode?.isHalfDuplex ?? false)
+        let station = (try? channel.station(of: index)) ?? nil
+        (self.signal, self.bitRate) = (station?.signal, station?.bitRate)
+        self.sentFrames = station?.sent.map(UInt64.init)
+        self.repeatedFrames = station?.repeated.map(UInt64.init)
+        self.failedFrames = station?.failed.map(UInt64.init)
+    }
+
+    private mutating func readFiles(_ interface: String) {
+        let counters = InterfaceCounters(of: interface)
+        (self.errors, self.packets) = (counters?.errors, counters?.packets)
+        let snmp = SystemFiles.text("/proc/thread-self/net/snmp") ?? ""
+        self.refusedDatagrams = CounterLine("Udp:", in: snmp)["SndbufErrors"]
+        self.pressure = Self.pressure(SystemFiles.text("/proc/pressure/cpu") ?? "")
+        let groups = Self.controlGroups(SystemFiles.text("/proc/self/cgroup") ?? "")
+        let quota = groups.lazy.compactMap { Self.quota(SystemFiles.text("\($0)/cpu.stat") ?? "") }.first
+        (self.quotaPeriods, self.throttledPeriods) = (quota?.periods, quota?.throttled)
+    }
+
+    /// The folders of this process's control groups that may limit its CPU time, the nearest first, from
+    /// /proc/self/cgroup (cgroups(7)).
+    ///
+    /// In a container the path may be that of the host, while the container's own group is mounted at the root.
+    static func controlGroups(_ text: String) -> [String] {
+        text.split(separator: "\n").flatMap { line -> [String] in
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[1].isEmpty || parts[1].split(separator: ",").contains("cpu") else {
+                return []
+            }
+            let root = parts[1].isEmpty ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu"
+            var names = parts[2].split(separator: "/")
+            var folders: [String] = []
+            while !names.isEmpty {
+                folders.append("\(root)/\(names.joined(separator: "/"))")
+                names.removeLast()
+            }
+            return folders + [root]
+        }
+    }
+
+    /// The periods of a quota in cpu.stat; nil without a quota.
+    static func quota(_ text: String) -> (periods: UInt64, throttled: UInt64)? {
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count == 2 }
+        func number(_ name: String) -> UInt64? { lines.first { $0[0] == name }.flatMap { UInt64($0[1]) } }
+        guard let periods = number("nr_periods"), periods > 0, let throttled = number("nr_throttled") else {
+            return nil
+        }
+        return (periods, throttled)
+    }
+
+    /// The share of `avg10` in the line `some` of /proc/pressure/cpu, in percent there.
+    static func pressure(_ text: String) -> Double? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix("some ") }
+        let number = line?.split(separator: " ").first { $0.hasPrefix("avg10=") }?.dropFirst("avg10=".count)
+        return number.flatMap { Double($0) }.map { $0 / 100 }
+    }
+}
