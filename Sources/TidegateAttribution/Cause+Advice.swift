@@ -242,6 +242,10 @@ extension SlowCause {
     /// What to do, in one sentence.
     var advice: String {
         switch self {
+        case .ownQueue(_, let interface, normal: _), .ownQueueDrops(_, let interface, normal: _):
+            "Limit this host's own transfers, or its shaper's rate: tc -s qdisc show dev \(interface)."
+        case .weakRadio: "Move closer to the access point, or use a cable."
+        case .disturbedRadio: "Choose another channel on the access point, or use a cable."
         case .lossOnLink(_, let interface): "Replace the cable of \(interface), or try another port."
         case .lossNear:
             "Try another cable or port, or move closer to the access point; if it persists, it is the router."

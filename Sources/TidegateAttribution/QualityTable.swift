@@ -22,8 +22,8 @@ package struct QualityTable {
     package static func quality(of evidence: QualityEvidence) -> Quality {
         let table = QualityTable(evidence)
         var quality = Quality(evidence)
-        guard evidence.lateness <= Thresholds.lateTimer else {
-            quality.findings = ["this host is too busy to measure: its timers are \(evidence.lateness.shortText) late"]
+        if let reason = self.busy(evidence) {
+            quality.findings = ["this host is too busy to measure: \(reason)"]
             return quality
         }
         if table.hosts.isEmpty { quality.findings.append("no host on the path answers echoes") }
@@ -31,7 +31,8 @@ package struct QualityTable {
             if let finding = table.distance ?? table.unexplained { quality.findings.append(finding) }
             return quality
         }
-        let order: [Segment] = [.link, .router, .provider, .path, .server]
+        quality.findings += table.findings(about: cause)
+        let order: [Segment] = [.thisHost, .link, .router, .provider, .path, .server]
         // A program that is slow hides nothing: the path was measured beside it.
         let place = cause.segment == .program ? order.count - 1 : order.firstIndex(of: cause.segment) ?? order.count - 1
         (quality.cause, quality.advice, quality.hidden) = (cause, cause.advice, Array(order[(place + 1)...]))
@@ -62,9 +63,70 @@ package struct QualityTable {
             ? "it took \(self.evidence.total.shortText), and the reason is not known" : nil
     }
 
+    /// Why a measurement is worthless; nil if it is not.
+    package static func busy(_ evidence: QualityEvidence) -> String? {
+        let own = evidence.own
+        if let periods = own.quotaPeriods, let throttled = own.throttledPeriods, periods >= Thresholds.throttled.of,
+            Double(throttled) >= Double(periods) * Thresholds.throttled.share
+        {
+            return "its CPU quota was used up in \(throttled) of \(periods) periods"
+        }
+        guard evidence.lateness > Thresholds.lateTimer else { return nil }
+        let late = "its timers are \(evidence.lateness.shortText) late"
+        guard let pressure = own.pressure else { return late }
+        return late + ", and processes wait for a processor \(Int((pressure * 100).rounded())) % of the time"
+    }
+
     private func host(_ segment: Segment) -> Host? { self.hosts.first { $0.segment == segment } }
 
     private var target: Host? { self.host(.server) }
+
+    // MARK: This host
+
+    // A queue of this host's own stands before everything else. A queue on another interface does not.
+    private var ownDrops: UInt64? {
+        let own = self.evidence.own
+        let drops = own.backlogs.isEmpty ? 0 : max(own.drops ?? 0, own.refusedDatagrams ?? 0)
+        return Thresholds.areMany(drops: drops, of: own.packets ?? 0) ? drops : nil
+    }
+
+    private func ownQueue(_ delay: Duration, normal: Duration? = nil) -> SlowCause? {
+        if let drops = self.ownDrops {
+            return .ownQueueDrops(drops, interface: self.evidence.interface, normal: normal)
+        }
+        return Thresholds.isWaiting(self.evidence.own.backlogs)
+            ? .ownQueue(delay, interface: self.evidence.interface, normal: normal) : nil
+    }
+
+    // A router that answers shows by itself that the queue is behind it.
+    private func silentRouterQueue(_ delay: Duration, normal: Duration? = nil) -> SlowCause? {
+        self.host(.router) == nil ? self.ownQueue(delay, normal: normal) : nil
+    }
+
+    private var radio: SlowCause? {
+        let (own, interface) = (self.evidence.own, self.evidence.interface)
+        let sent = own.sentFrames ?? 0
+        func share(_ count: UInt64?) -> Double? {
+            sent < Thresholds.fewestFrames ? nil : count.map { min(1, Double($0) / Double(sent)) }
+        }
+        let (repeated, failed) = (share(own.repeatedFrames), share(own.failedFrames) ?? 0)
+        if let signal = own.signal, signal <= Thresholds.weakSignal {
+            return .weakRadio(interface: interface, signal: signal, repeated: repeated)
+        }
+        return repeated ?? 0 >= Thresholds.repeatedFrames || failed >= Thresholds.failedFrames
+            ? .disturbedRadio(interface: interface, repeated: repeated ?? 0, failed: failed) : nil
+    }
+
+    // What may explain trouble near this host.
+    private func findings(about cause: SlowCause) -> [String] {
+        let (own, interface) = (self.evidence.own, self.evidence.interface)
+        guard [.thisHost, .link, .router].contains(cause.segment) else { return [] }
+        return [
+            own.isHalfDuplex ? "\(interface) runs at half duplex: its other end may be set to full duplex" : nil,
+            own.speed.flatMap { $0 <= Thresholds.slowLink ? "\(interface) runs at \($0) Mbit/s" : nil },
+            own.carrierLosses.flatMap { $0 > 0 ? "\(interface) lost its carrier during the measurement" : nil },
+        ].compactMap(\.self)
+    }
 
     // MARK: Loss
 
@@ -72,8 +134,11 @@ package struct QualityTable {
 
     private var lossNear: SlowCause? {
         guard let router = self.host(.router), let ratio = self.leastLossy(from: .router)?.lossRatio else { return nil }
-        return self.evidence.linkErrors ?? 0 >= Thresholds.linkErrors
-            ? .lossOnLink(ratio, interface: self.evidence.interface) : .lossNear(ratio, router: router.address)
+        if let drops = self.ownDrops { return .ownQueueDrops(drops, interface: self.evidence.interface) }
+        let own = self.evidence.own
+        return self.radio
+            ?? (Thresholds.areMany(errors: own.errors ?? 0, of: own.packets ?? 0)
+                ? .lossOnLink(ratio, interface: self.evidence.interface) : .lossNear(ratio, router: router.address))
     }
 
     private var lossBehind: SlowCause? {
@@ -129,8 +194,12 @@ package struct QualityTable {
                 later.allSatisfy(Self.isRisen)
             else { continue }
             switch host.segment {
-            case .router: return .delayNear(trip, router: host.address, normal: normal)
-            case .provider: return .delayBehind(trip, to: host.address, ownTraffic: self.ownTraffic, normal: normal)
+            case .router:
+                return self.ownQueue(trip, normal: normal) ?? self.radio
+                    ?? .delayNear(trip, router: host.address, normal: normal)
+            case .provider:
+                return self.silentRouterQueue(trip, normal: normal)
+                    ?? .delayBehind(trip, to: host.address, ownTraffic: self.ownTraffic, normal: normal)
             default: return nil
             }
         }
@@ -188,11 +257,12 @@ package struct QualityTable {
             delay >= max(roundTrip / 2, Thresholds.lateRouter),
             !self.isFaster(than: delay, behind: .router)
         {
-            return .delayNear(delay, router: router.address)
+            return self.ownQueue(delay) ?? self.radio ?? .delayNear(delay, router: router.address)
         }
         if let host = self.host(.provider), let delay = host.median, delay >= max(roundTrip / 2, Thresholds.longLine) {
             guard !self.isFaster(than: delay, behind: .provider) else { return nil }
-            return .delayBehind(delay, to: host.address, ownTraffic: self.ownTraffic)
+            return self.silentRouterQueue(delay)
+                ?? .delayBehind(delay, to: host.address, ownTraffic: self.ownTraffic)
         }
         guard let target, let wait = Self.wait(target), wait >= Thresholds.queue, let reference,
             let other = Self.wait(reference), other < Thresholds.queue / 2

@@ -73,8 +73,28 @@ package enum Thresholds {
     package static let lateTimer = Duration.milliseconds(20)
     /// The share of lost echoes that a path may have.
     package static let loss = 0.01
-    /// So many damaged frames in a few seconds are no accident.
-    package static let linkErrors: UInt64 = 2
+    /// So many damaged frames in a few seconds are no accident, if they are one in 10,000 packets.
+    package static func areMany(errors: UInt64, of packets: UInt64) -> Bool {
+        errors >= 2 && errors >= packets / 10_000
+    }
+    /// So many packets that a queue dropped are no accident; TCP, which fills every queue, makes it drop fewer.
+    package static func areMany(drops: UInt64, of packets: UInt64) -> Bool { drops >= 10 && drops >= packets / 100 }
+    /// True if packets waited in three of five readings of a queue, or as many of more readings: a single one is normal.
+    package static func isWaiting(_ backlogs: [UInt32]) -> Bool {
+        backlogs.count >= 5 && backlogs.count { $0 > 0 } * 5 >= backlogs.count * 3
+    }
+    /// An access point that is received more weakly is too far away, in dBm.
+    package static let weakSignal = -75
+    /// Fewer frames say nothing about a radio link.
+    package static let fewestFrames: UInt64 = 50
+    /// The share of frames that a good radio link does not send again.
+    package static let repeatedFrames = 0.3
+    /// The share of frames that a good radio link does not give up.
+    package static let failedFrames = 0.01
+    /// A cable may be the cause of trouble on a link that is not faster, in Mbit/s.
+    package static let slowLink = 100
+    /// The share of its periods in which a quota may stop this process, and the fewest that say something.
+    package static let throttled = (share: 0.1, of: UInt64(5))
     /// The kernel sends a SYN again after a second (RFC 6298).
     package static let repeatedPacket = Duration.milliseconds(900)
     /// How much longer than an echo a resolver may take for a name that it knows.

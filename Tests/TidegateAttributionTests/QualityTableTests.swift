@@ -68,11 +68,12 @@ import TidegateCore
     }
 
     @Test(
-        "Loss before the router is this host's link if the interface counts errors", arguments: [(1, false), (2, true)])
-    func lossOnLink(errors: UInt64, isLink: Bool) {
+        "Loss before the router is this host's link if the interface counts errors",
+        arguments: [(1, 300, false), (2, 300, true), (2, 30_000, false)])
+    func lossOnLink(errors: UInt64, packets: UInt64, isLink: Bool) {
         let lossy = Answers(3, lost: 6)
         let evidence = Self.evidence(router: lossy, provider: lossy, server: lossy, other: lossy) {
-            $0.linkErrors = errors
+            ($0.own.errors, $0.own.packets) = (errors, packets)
         }
         let quality = QualityTable.quality(of: evidence)
         #expect((quality.cause == .lossOnLink(6.0 / 46, interface: "lan")) == isLink)
@@ -148,6 +149,130 @@ import TidegateCore
         ])
     fileprivate func noLoss(_ evidence: QualityEvidence) {
         #expect(QualityTable.quality(of: evidence).cause == nil)
+    }
+
+    // MARK: This host
+
+    private static let waiting: [UInt32] = [36_000, 0, 0, 36_000, 36_000, 36_000, 0, 36_000, 36_000, 0]
+
+    /// Everything from the router on takes 70 ms more than usual.
+    private static func late(router: Answers? = Answers(71), _ own: HostEvidence) -> QualityEvidence {
+        var evidence = self.evidence(
+            router: router, provider: Answers(82), server: Answers(102), other: Answers(100)
+        ) {
+            $0.own = own
+            Self.phases(&$0, 102, 300)
+        }
+        for (index, normal) in zip(evidence.hosts.indices.reversed(), [32, 12, 1]) {
+            evidence.hosts[index].normal = .milliseconds(normal)
+        }
+        return evidence
+    }
+
+    @Test("What waits in this host's own queue is this host's, if packets wait in it again and again")
+    func ownQueue() {
+        var own = HostEvidence()
+        own.backlogs = Self.waiting
+        let expected = SlowCause.ownQueue(.milliseconds(71), interface: "lan", normal: .milliseconds(1))
+        let quality = QualityTable.quality(of: Self.late(own))
+        #expect(quality.cause == expected && quality.hidden == [.link, .router, .provider, .path, .server])
+        #expect(Cause.slow(expected).party == .mine)
+        #expect("\(Cause.slow(expected))" == "this host's own queue on lan takes 71 ms instead of 1 ms")
+        let silent = QualityTable.quality(of: Self.late(router: nil, own)).cause
+        #expect(silent == .ownQueue(.milliseconds(82), interface: "lan", normal: .milliseconds(12)))
+        let delay = SlowCause.delayNear(.milliseconds(71), router: Self.router, normal: .milliseconds(1))
+        for backlogs in [[], [36_000, 36_000], [0, 0, 36_000, 0, 36_000]] as [[UInt32]] {
+            own.backlogs = backlogs
+            #expect(QualityTable.quality(of: Self.late(own)).cause == delay)
+        }
+    }
+
+    @Test("Without a usual time, a queue of this host's own explains a late router as well; a flat router acquits it")
+    func ownQueueAlways() {
+        func cause(router: Double) -> SlowCause? {
+            let evidence = Self.evidence(
+                router: Answers(router), provider: Answers(382), server: Answers(402), other: Answers(400)
+            ) {
+                $0.own.backlogs = Self.waiting
+                Self.phases(&$0, 402, 410)
+            }
+            return QualityTable.quality(of: evidence).cause
+        }
+        #expect(cause(router: 371) == .ownQueue(.milliseconds(371), interface: "lan"))
+        #expect(cause(router: 1) == .delayBehind(.milliseconds(382), to: Self.provider, ownTraffic: nil))
+        let quick = Self.evidence { $0.own.backlogs = Self.waiting }
+        #expect(QualityTable.quality(of: quick).cause == nil, "nothing is slow")
+    }
+
+    @Test(
+        "A full queue of this host's own drops what programs send, if the way is late or lossy from its beginning",
+        arguments: [false, true])
+    func ownQueueDrops(isLoss: Bool) {
+        func cause(
+            _ drops: UInt64?, _ datagrams: UInt64?, backlogs: [UInt32] = [0, 0, 0, 0, 0], of packets: UInt64 = 900
+        ) -> SlowCause? {
+            var own = HostEvidence()
+            own.packets = packets
+            (own.drops, own.refusedDatagrams, own.backlogs) = (drops, datagrams, backlogs)
+            let lossy = Answers(3, lost: 6)
+            let evidence =
+                isLoss
+                ? Self.evidence(router: lossy, provider: lossy, server: lossy, other: lossy) { $0.own = own }
+                : Self.late(own)
+            return QualityTable.quality(of: evidence).cause
+        }
+        let normal: Duration? = isLoss ? nil : .milliseconds(1)
+        #expect(cause(151, nil) == .ownQueueDrops(151, interface: "lan", normal: normal))
+        #expect(cause(nil, 47) == .ownQueueDrops(47, interface: "lan", normal: normal))
+        #expect(cause(9, 9)?.segment == .router && cause(151, nil, of: 20_000)?.segment == .router)
+        #expect(cause(nil, 47, backlogs: [])?.segment == .router, "another interface refused them")
+        let clean = Self.evidence { ($0.own.drops, $0.own.backlogs) = (151, [0]) }
+        #expect(QualityTable.quality(of: clean).cause == nil, "nothing is slow")
+    }
+
+    @Test("Loss or delay up to the router is the radio link's if that is weak, or repeats or loses frames")
+    func radio() {
+        func cause(_ signal: Int, _ repeated: UInt64, _ failed: UInt64 = 0, of sent: UInt64 = 100) -> SlowCause? {
+            var own = HostEvidence()
+            (own.signal, own.sentFrames, own.repeatedFrames, own.failedFrames) = (signal, sent, repeated, failed)
+            let lossy = Answers(3, lost: 6)
+            let loss = Self.evidence(router: lossy, provider: lossy, server: lossy, other: lossy) {
+                ($0.own, $0.own.errors, $0.own.packets) = (own, nil, nil)
+            }
+            let (first, second) = (QualityTable.quality(of: loss).cause, QualityTable.quality(of: Self.late(own)).cause)
+            #expect(first?.segment == second?.segment)
+            return first
+        }
+        #expect(cause(-81, 38) == .weakRadio(interface: "lan", signal: -81, repeated: 0.38))
+        #expect(cause(-75, 0, of: 10) == .weakRadio(interface: "lan", signal: -75, repeated: nil))
+        #expect(cause(-60, 30) == .disturbedRadio(interface: "lan", repeated: 0.3, failed: 0))
+        #expect(cause(-60, 500, 4) == .disturbedRadio(interface: "lan", repeated: 1, failed: 0.04))
+        #expect(cause(-74, 29)?.segment == .router, "a good link repeats some")
+        #expect(cause(-60, 40, 40, of: 49)?.segment == .router, "too few frames")
+        let clean = Self.evidence { $0.own.signal = -85 }
+        #expect(QualityTable.quality(of: clean).cause == nil, "nothing is slow")
+        #expect(
+            "\(Cause.slow(.weakRadio(interface: "wlan0", signal: -81, repeated: 0.38)))"
+                == "the radio link of wlan0 is weak (−81 dBm, 38 % of frames sent again)")
+    }
+
+    @Test("Speed, duplex and carrier are worth a line only beside trouble near this host")
+    func linkFindings() {
+        func findings(_ lost: Int, _ change: (inout HostEvidence) -> Void) -> [String] {
+            let answers = Answers(3, lost: lost)
+            let evidence = Self.evidence(router: answers, provider: answers, server: answers, other: answers) {
+                change(&$0.own)
+            }
+            return QualityTable.quality(of: evidence).findings
+        }
+        func slow(_ own: inout HostEvidence) { (own.speed, own.isHalfDuplex, own.carrierLosses) = (10, true, 1) }
+        #expect(
+            findings(6, slow) == [
+                "lan runs at half duplex: its other end may be set to full duplex", "lan runs at 10 Mbit/s",
+                "lan lost its carrier during the measurement",
+            ])
+        #expect(findings(0, slow).isEmpty)
+        #expect(findings(6) { ($0.speed, $0.carrierLosses) = (1000, 0) }.isEmpty)
     }
 
     // MARK: Delay
@@ -235,6 +360,25 @@ import TidegateCore
         #expect(quality.findings == ["this host is too busy to measure: its timers are 35 ms late"])
     }
 
+    @Test("A host that its CPU quota stops measures nothing, and a busy CPU alone is no reason")
+    func quota() {
+        func quality(_ throttled: UInt64, of periods: UInt64) -> Quality {
+            let lossy = Answers(3, lost: 6)
+            return QualityTable.quality(
+                of: Self.evidence(router: lossy, provider: lossy, server: lossy, other: lossy) {
+                    ($0.own.throttledPeriods, $0.own.quotaPeriods, $0.own.pressure) = (throttled, periods, 0.94)
+                })
+        }
+        #expect(quality(2, of: 20).cause == nil)
+        #expect(
+            quality(2, of: 20).findings == [
+                "this host is too busy to measure: its CPU quota was used up in 2 of 20 periods"
+            ])
+        #expect(quality(1, of: 20).cause != nil && quality(4, of: 4).cause != nil)
+        let late = Self.evidence { ($0.lateness, $0.own.pressure) = (.milliseconds(35), 0.94) }
+        #expect(QualityTable.quality(of: late).findings[0].hasSuffix("wait for a processor 94 % of the time"))
+    }
+
     @Test("A target that is slow for a reason that is not known is not called fast")
     func unexplained() {
         let late = Self.evidence { Self.phases(&$0, 3032, 34) }
@@ -249,6 +393,10 @@ import TidegateCore
     func sentences(address: IPAddress?) throws {
         let address = try #require(address)
         let causes: [SlowCause] = [
+            .ownQueue(.milliseconds(407), interface: "enx00e04c680123", normal: .microseconds(1200)),
+            .ownQueueDrops(15_100, interface: "enx00e04c680123"),
+            .weakRadio(interface: "wlx00c0ca680123", signal: -81, repeated: 0.38),
+            .disturbedRadio(interface: "wlx00c0ca680123", repeated: 0.38, failed: 0.12),
             .lossOnLink(0.14, interface: "enx00e04c680123"), .lossNear(0.14, router: address),
             .lossInOrBehind(0.05, router: address),
             .lossBehind(0.1, router: address, isEverywhere: true), .lossOnTheWay(0.1, to: address),

@@ -285,6 +285,31 @@ import TidegateTestKit
         #expect(world.due == .network)
     }
 
+    @Test(
+        "A queue of this host's own is slow if the next echo to the router is late as well: a short upload fills it, too",
+        arguments: [true, false])
+    func ownQueue(isLong: Bool) {
+        var world = World()
+        world.settle()
+        world.echo(80, 90, times: 3)
+        var evidence = Self.evidence(router: 80, provider: 90, other: 110)
+        evidence.own.backlogs = [9000, 9000, 9000, 9000, 9000]
+        world.give(.measured(.network, evidence))
+        #expect(world.events.isEmpty)
+        world.echo(isLong ? 80 : 1, isLong ? 90 : 10)
+        #expect(world.events.map(\.trouble.cause.segment) == (isLong ? [.thisHost] : []))
+        #expect(world.events.allSatisfy { $0.trouble.party == .mine })
+    }
+
+    @Test("A measurement of a process that its CPU quota stops finds nothing")
+    func quota() {
+        var world = World()
+        var evidence = Self.evidence(lostBehind: 9)
+        (evidence.own.quotaPeriods, evidence.own.throttledPeriods) = (20, 9)
+        world.give(.measured(.network, evidence))
+        #expect(world.events.isEmpty)
+    }
+
     @Test("A measurement by a busy machine neither finds nor ends anything")
     func busy() {
         var world = World()

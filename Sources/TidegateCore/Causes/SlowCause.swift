@@ -1,5 +1,13 @@
 /// What makes a target slow that works.
 package enum SlowCause: Sendable, Hashable {
+    /// Packets wait in the queue of this host's own interface; `normal` is the usual time to the first host behind it.
+    case ownQueue(Duration, interface: String, normal: Duration? = nil)
+    /// The queue of this host's own interface is full.
+    case ownQueueDrops(UInt64, interface: String, normal: Duration? = nil)
+    /// The access point is received too weakly, in dBm; `repeated` is the share of frames that were sent again.
+    case weakRadio(interface: String, signal: Int, repeated: Double?)
+    /// The access point is received well, and frames are sent again or given up: a crowded channel.
+    case disturbedRadio(interface: String, repeated: Double, failed: Double)
     /// Packets are lost before or in the router, and the interface counts errors.
     case lossOnLink(Double, interface: String)
     /// Packets are lost before or in the router.
@@ -43,7 +51,8 @@ package enum SlowCause: Sendable, Hashable {
     /// Where the trouble begins.
     package var segment: Segment {
         switch self {
-        case .lossOnLink: .link
+        case .ownQueue, .ownQueueDrops: .thisHost
+        case .lossOnLink, .weakRadio, .disturbedRadio: .link
         case .lossNear, .lossInOrBehind, .delayNear: .router
         case .lossBehind, .delayBehind: .provider
         case .lossOnTheWay, .echoLoss, .delayOnTheWay, .rateLimit, .farResolver: .path
@@ -56,7 +65,7 @@ package enum SlowCause: Sendable, Hashable {
     /// The responsible party; unknown where two cannot be told apart.
     var party: FaultParty {
         switch self {
-        case .lossOnLink, .unreadData, .smallBuffer: .mine
+        case .ownQueue, .ownQueueDrops, .lossOnLink, .weakRadio, .disturbedRadio, .unreadData, .smallBuffer: .mine
         case .lossNear, .lossInOrBehind, .echoLoss, .delayNear, .delayBehind, .farResolver: .unknown
         case .lossBehind(_, router: _, let isEverywhere): isEverywhere ? .upstream : .unknown
         case .lossOnTheWay, .delayOnTheWay, .rateLimit: .path
@@ -67,6 +76,22 @@ package enum SlowCause: Sendable, Hashable {
 
     var texts: CauseTexts {
         switch self {
+        case .ownQueue(let delay, let interface, let normal):
+            ("ownQueue", "this host's own queue on \(interface) takes \(delay.shortText)" + Self.instead(normal))
+        case .ownQueueDrops(let count, let interface, normal: _):
+            ("ownQueueDrops", "this host's own queue on \(interface) is full: it dropped \(count) packets")
+        case .weakRadio(let interface, let signal, let repeated):
+            (
+                "weakRadio",
+                "the radio link of \(interface) is weak (−\(signal.magnitude) dBm"
+                    + (repeated.map { ", \(Self.percent($0)) of frames sent again" } ?? "") + ")"
+            )
+        case .disturbedRadio(let interface, let repeated, let failed):
+            (
+                "disturbedRadio",
+                "the radio link of \(interface) repeats \(Self.percent(repeated)) of its frames"
+                    + (failed > 0 ? " and loses \(Self.percent(failed))" : "")
+            )
         case .lossOnLink(let loss, let interface):
             ("lossOnLink", "\(Self.percent(loss)) of packets are lost on \(interface), which counts errors")
         case .lossNear(let loss, let router):
@@ -129,7 +154,7 @@ package enum SlowCause: Sendable, Hashable {
 
 /// A part of the path to a target.
 package enum Segment: String, Sendable, Hashable, CustomStringConvertible, MetricLabel {
-    case program, link, router, provider, resolver, path, server
+    case program, thisHost, link, router, provider, resolver, path, server
     /// Another destination, for comparison.
     case reference
 
@@ -137,6 +162,7 @@ package enum Segment: String, Sendable, Hashable, CustomStringConvertible, Metri
     package var description: String {
         switch self {
         case .program: "a program of this host"
+        case .thisHost: "this host"
         case .link: "this host's link"
         case .router: "your router"
         case .provider: "beyond your router"

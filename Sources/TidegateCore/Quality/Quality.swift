@@ -31,7 +31,7 @@ package struct Quality: Sendable, Hashable {
             "slow": .bool(self.cause != nil), "begins": .optional(self.cause?.segment.rawValue),
             "party": .optional(self.cause?.party.rawValue), "cause": .optional(self.cause?.texts.code),
             "advice": .string(self.advice), "segments": .array(segments),
-            "cannotJudge": .texts(self.hidden.map(\.rawValue)),
+            "cannotJudge": .texts(self.hidden.map(\.rawValue)), "link": self.evidence.own.json,
         ]
     }
 }

@@ -78,8 +78,8 @@ package struct QualityEvidence: Sendable, Hashable {
     package var lookup: Lookup?
     /// How late this host's own timers were: the 95th percentile.
     package var lateness = Duration.zero
-    /// Damaged frames and the like that the interface counted during the measurement; nil if that is not known.
-    package var linkErrors: UInt64?
+    /// What this host's own side showed during the measurement.
+    package var own = HostEvidence()
     /// The traffic over the interface during the measurement, in bits per second; nil if that is not known.
     package var ownTraffic: Double?
 

@@ -10,6 +10,7 @@ struct QualityMeter: Sendable {
     private static let fewestEchoes = 46
     /// A later answer counts as lost.
     private static let echoLimit = Duration.seconds(1)
+    private static let queueReadings = 10
     private static let searchLimit = Duration.milliseconds(550)
     /// The first host beyond the router is looked for up to this hop; a router at home may be behind another one.
     private static let hopLimits = 2...4
@@ -28,9 +29,12 @@ struct QualityMeter: Sendable {
         async let flows = self.diagnostics.dependencies.flows(every: self.interval * 5, for: length)
         async let connects = self.connects
         let (before, start) = (InterfaceCounters(of: evidence.interface), self.now)
+        let own = HostEvidence.read(evidence.interface)
+        async let backlogs = self.backlogs(for: length)
         let burst = await self.burst(to: hosts, for: length)
+        evidence.own = HostEvidence.read(evidence.interface).since(own)
+        evidence.own.backlogs = await backlogs
         if let before, let after = InterfaceCounters(of: evidence.interface) {
-            evidence.linkErrors = after.errors &- before.errors
             evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
         }
         evidence.lateness = burst.lateness
@@ -38,6 +42,18 @@ struct QualityMeter: Sendable {
         evidence.reference = burst.hosts.first { $0.segment == .reference }
         (evidence.lookup, evidence.flows, evidence.connects) = await (lookup, flows, connects)
         return evidence
+    }
+
+    // Readings of the own queue, spread over the echoes.
+    private func backlogs(for time: Duration) async -> [UInt32] {
+        var backlogs: [UInt32] = []
+        for _ in 0..<Self.queueReadings {
+            guard let backlog = HostEvidence.backlog(of: self.path.evidence.interface) else { return [] }
+            backlogs.append(backlog)
+            await self.wait(until: self.now + time / Self.queueReadings)
+            if Task.isCancelled { break }
+        }
+        return backlogs
     }
 
     // MARK: Hosts on the path

@@ -131,7 +131,7 @@ struct QualityMachine {
             echo.map { Thresholds.isLate($0, normal: host.normal) } ?? true
         }
         if let (cause, quality, since) = self.unconfirmed.take(),
-            zip(isLate, self.status.hosts).contains(where: { $0 && $1.segment == cause.segment })
+            zip(isLate, self.status.hosts).contains(where: { $0 && $1.segment == cause.firstLate })
         {
             self.begin(.network, cause, quality, since: since, at: now)
         }
@@ -174,7 +174,7 @@ struct QualityMachine {
 
     private mutating func decide(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
         var record = self.records[subject] ?? Record()
-        let isWorthless = evidence.map { $0.lateness > Thresholds.lateTimer } ?? true
+        let isWorthless = evidence.map { QualityTable.busy($0) != nil } ?? true
         if isWorthless || record.isSuspicious || self.trouble(subject) != nil { self.measuredAt = now.monotonic }
         let since = record.firstBad ?? now.wall
         (record.hasLoss, record.recent, record.firstBad) = (false, [], nil)
@@ -264,8 +264,8 @@ extension SlowCause {
     /// True for what every target behind the router suffers from, and what a measurement without a request can find.
     fileprivate var isOfNetwork: Bool {
         switch self {
-        case .lossOnLink, .lossNear, .lossInOrBehind, .lossBehind: true
-        case .delayNear, .delayBehind: self.normal != nil
+        case .ownQueueDrops, .weakRadio, .disturbedRadio, .lossOnLink, .lossNear, .lossInOrBehind, .lossBehind: true
+        case .ownQueue, .delayNear, .delayBehind: self.normal != nil
         case .lossOnTheWay, .echoLoss, .delayOnTheWay, .slowResolver, .farResolver, .slowServer, .lateAccept: false
         case .unreadData, .smallBuffer, .serverDoesNotRead, .smallWindow, .rateLimit, .serverPauses: false
         }
@@ -274,10 +274,15 @@ extension SlowCause {
     /// What is usual instead of a delay on the way out; nil for other causes, and if it is not known.
     fileprivate var normal: Duration? {
         switch self {
-        case .delayNear(_, router: _, let normal), .delayBehind(_, to: _, ownTraffic: _, let normal): normal
+        case .delayNear(_, router: _, let normal), .delayBehind(_, to: _, ownTraffic: _, let normal),
+            .ownQueue(_, interface: _, let normal), .ownQueueDrops(_, interface: _, let normal):
+            normal
         default: nil
         }
     }
+
+    /// The first host that answers late.
+    fileprivate var firstLate: Segment { self.segment == .thisHost ? .router : self.segment }
 }
 
 extension QualityMachine.Subject {

@@ -118,6 +118,33 @@ struct SlowExplainTests {
         #expect(brief.hasPrefix("Slow: ") && brief.hasSuffix("wherever they go.\n"), "\(brief)")
     }
 
+    @Test("A shaper of this host's own that its programs fill is this host's, and not the router's")
+    func ownShaper() async throws {
+        let lab = try await SlowLab()
+        defer { lab.end() }
+        try lab.client.run([
+            "tc", "qdisc", "add", "dev", "lan", "root", "tbf", "rate", "2mbit", "burst", "4kb", "limit", "60kb",
+        ])
+        // 3 Mbit/s to a port on which nothing listens.
+        let sender = try lab.client.start([
+            "python3", "-c",
+            """
+            import socket, time
+            sender, next = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), time.monotonic()
+            while True:
+                sender.sendto(b"x" * 1200, ("\(SlowLab.otherServerAddress)", 9))
+                next += 1228 * 8 / 3e6
+                time.sleep(max(0, next - time.monotonic()))
+            """,
+        ])
+        defer { sender.stop() }
+        let isFound = try await eventually(within: .seconds(20)) {
+            let (_, quality) = try await self.explain(lab, "http://\(SlowLab.serverAddress)/")
+            return quality["cause"] == "ownQueueDrops" && quality["begins"] == "thisHost" && quality["party"] == "mine"
+        }
+        #expect(isFound)
+    }
+
     @Test("An interrupt ends a long measurement, and what was measured until then is printed")
     func interrupt() async throws {
         let lab = try await SlowLab()
