@@ -27,7 +27,7 @@ BUILD_PACKAGES := binutils dpkg-dev libcrypt-dev libcurl4-openssl-dev libidn2-de
 TEST_PACKAGES := chromium chromium-driver curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
   openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client python3-seccomp systemd zsh
 SOAK_PACKAGES := gcc iproute2 nftables openssl python3
-BENCH_PACKAGES := aria2 gcc binutils prometheus-blackbox-exporter valgrind wrk
+BENCH_PACKAGES := aria2 gcc binutils mtr-tiny prometheus-blackbox-exporter valgrind wrk
 
 # The commit that metrics name (tidegate_build_info); a build that git knows nothing of says "unknown".
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \

@@ -214,8 +214,8 @@ let package = Package(
             exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateAttributionTests",
-            dependencies: ["TidegateAttribution", "TidegateCore", "TidegateTestKit"], exclude: ["Golden"],
-            swiftSettings: base),
+            dependencies: ["TidegateAttribution", "TidegateCore", "TidegateTestKit"],
+            exclude: ["Golden"], swiftSettings: base),
         .testTarget(name: "TidegateCELTests", dependencies: ["TidegateCEL", "TidegateCore"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
@@ -325,7 +325,10 @@ let package = Package(
             exclude: ["sandbox.py"], swiftSettings: base),
         .executableTarget(
             name: "TidegateBench",
-            dependencies: ["Tidegate", "TidegateProbes", "TidegateStore", "TidegateMetrics", coreMetrics, httpTypes],
+            dependencies: [
+                "Tidegate", "TidegateProbes", "TidegateStore", "TidegateMetrics", "TidegateTestKit", coreMetrics,
+                httpTypes,
+            ],
             path: "Tests/Benchmarks/TidegateBench", swiftSettings: base),
     ],
     swiftLanguageModes: [.v6]

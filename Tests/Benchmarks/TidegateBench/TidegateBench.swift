@@ -39,6 +39,12 @@ struct TidegateBench {
         case "metrics":
             guard tokens.count == 1 else { throw Usage() }
             try Metrics().run()
+        case "slowNetwork":
+            guard tokens.count == 2, let seed = UInt64(tokens[1]) else { throw Usage() }
+            try await SlowNetwork(seed: seed).run()
+        case "evidence":
+            guard tokens.count == 3, let seconds = Int(tokens[2]), seconds > 0 else { throw Usage() }
+            try await Evidence(url: tokens[1], time: .seconds(seconds)).run()
         default:
             try await Self.client(tokens)
         }
@@ -85,6 +91,7 @@ struct Usage: Error, CustomStringConvertible {
         TidegateBench gets URL COUNT IN-FLIGHT [recording] | handshakes URL COUNT IN-FLIGHT CA-FILE [PIN] \
         | query tidegate|foundation COUNT ROUNDS | json tidegate|foundation COUNT ROUNDS \
         | upload URL FILE FIELDS | gate ADDRESS | watch | targets COUNT | suspended COUNT \
-        | waiting URL COUNT SECONDS | slow URL COUNT | probes URL COUNT SECONDS | journal DIRECTORY COUNT | publish COUNT | metrics
+        | waiting URL COUNT SECONDS | slow URL COUNT | probes URL COUNT SECONDS | journal DIRECTORY COUNT | publish COUNT | metrics \
+        | slowNetwork SEED | evidence URL SECONDS
         """
 }
