@@ -215,7 +215,7 @@ let package = Package(
         .testTarget(
             name: "TidegateAttributionTests",
             dependencies: ["TidegateAttribution", "TidegateCore", "TidegateTestKit"],
-            exclude: ["Golden"], swiftSettings: base),
+            exclude: ["Golden", "Recorded/slowness.json"], swiftSettings: base),
         .testTarget(name: "TidegateCELTests", dependencies: ["TidegateCEL", "TidegateCore"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
