@@ -15,7 +15,8 @@ extension HostEvidence {
             let link = (try? channel.link(index)) ?? nil
             evidence.carrierLosses = link?.carrierLosses.map(UInt64.init)
             // Interfaces without a device report a speed that they made up.
-            if let link, SystemFiles.facts(of: link)?.hasDevice == true { evidence.readDevice(index) }
+            let hasDevice = link.flatMap { SystemFiles.facts(of: $0) }?.hasDevice ?? false
+            evidence.readDriver(index, knowsSpeed: hasDevice)
         }
         return evidence
     }
@@ -41,9 +42,9 @@ extension HostEvidence {
         self.drops = disciplines.allSatisfy(\.isFIFO) ? UInt64(root.drops) : nil
     }
 
-    private mutating func readDevice(_ index: UInt32) {
+    private mutating func readDriver(_ index: UInt32, knowsSpeed: Bool) {
         guard let channel = try? QueryChannel(NetlinkOptions(), protocol: NETLINK_GENERIC) else { return }
-        let mode = (try? channel.linkMode(of: index)) ?? nil
+        let mode = knowsSpeed ? (try? channel.linkMode(of: index)) ?? nil : nil
         (self.speed, self.isHalfDuplex) = (mode?.speed, mode?.isHalfDuplex ?? false)
         let station = (try? channel.station(of: index)) ?? nil
         (self.signal, self.bitRate) = (station?.signal, station?.bitRate)
@@ -55,8 +56,10 @@ extension HostEvidence {
     private mutating func readFiles(_ interface: String) {
         let counters = InterfaceCounters(of: interface)
         (self.errors, self.packets) = (counters?.errors, counters?.packets)
-        let snmp = SystemFiles.text("/proc/thread-self/net/snmp") ?? ""
-        self.refusedDatagrams = CounterLine("Udp:", in: snmp)["SndbufErrors"]
+        let (snmp, snmp6) = (
+            SystemFiles.text("/proc/thread-self/net/snmp"), SystemFiles.text("/proc/thread-self/net/snmp6")
+        )
+        self.refusedDatagrams = Self.refusedDatagrams(snmp: snmp ?? "", snmp6: snmp6 ?? "")
         self.pressure = Self.pressure(SystemFiles.text("/proc/pressure/cpu") ?? "")
         let groups = Self.controlGroups(SystemFiles.text("/proc/self/cgroup") ?? "")
         let quota = groups.lazy.compactMap { Self.quota(SystemFiles.text("\($0)/cpu.stat") ?? "") }.first
@@ -84,14 +87,23 @@ extension HostEvidence {
         }
     }
 
+    /// SndbufErrors of both families, from /proc/net/snmp and snmp6; a kernel without IPv6 has no second file.
+    static func refusedDatagrams(snmp: String, snmp6: String) -> UInt64? {
+        CounterLine("Udp:", in: snmp)["SndbufErrors"].map { $0 + (self.number("Udp6SndbufErrors", in: snmp6) ?? 0) }
+    }
+
     /// The periods of a quota in cpu.stat; nil without a quota.
     static func quota(_ text: String) -> (periods: UInt64, throttled: UInt64)? {
-        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count == 2 }
-        func number(_ name: String) -> UInt64? { lines.first { $0[0] == name }.flatMap { UInt64($0[1]) } }
-        guard let periods = number("nr_periods"), periods > 0, let throttled = number("nr_throttled") else {
-            return nil
-        }
+        guard let periods = self.number("nr_periods", in: text), periods > 0,
+            let throttled = self.number("nr_throttled", in: text)
+        else { return nil }
         return (periods, throttled)
+    }
+
+    // Each line has one name and its number.
+    private static func number(_ name: String, in text: String) -> UInt64? {
+        let lines = text.split(separator: "\n").lazy.map { $0.split { $0 == " " || $0 == "\t" } }
+        return lines.first { $0.count == 2 && $0[0] == name }.flatMap { UInt64($0[1]) }
     }
 
     /// The share of `avg10` in the line `some` of /proc/pressure/cpu, in percent there.
