@@ -59,6 +59,12 @@ package final class NetworkNamespace: Sendable {
     /// Runs any command inside.
     package func run(_ command: [String]) throws { try NamespaceCommand.check(self.inside(command)) }
 
+    /// Waits until devices can send: a busy kernel drops all packets for some time after a device was set up.
+    package func waitForLinks(_ devices: String...) throws {
+        let isUp = "until ip -o link show dev $d | grep -q 'state UP'; do sleep 0.02; done"
+        try self.run(["sh", "-c", "for d in \(devices.joined(separator: " ")); do \(isUp); done"])
+    }
+
     /// Sets a kernel parameter inside.
     package func sysctl(_ setting: String) throws { try self.run(["sysctl", "-q", "-w", setting]) }
 

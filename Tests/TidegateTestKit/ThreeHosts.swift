@@ -54,6 +54,9 @@ package struct ThreeHosts: Sendable {
             "sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1",
             "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0",
         ])
+        try self.here.waitForLinks("v0")
+        try self.gateway.waitForLinks("p0", "w0")
+        try self.far.waitForLinks("s0")
     }
 
     /// Loads a ruleset of nft(8) into a namespace.

@@ -42,5 +42,7 @@ struct FourHosts {
                 "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0",
             ])
         }
+        try self.provider.waitForLinks("t0")
+        try self.server.waitForLinks("b0")
     }
 }
