@@ -9,6 +9,10 @@ package struct RemoteGroup: Sendable, Hashable {
         package var answered: MonotonicTime?
         /// Since when connections to it hang; nil if none hangs.
         package var stalledSince: MonotonicTime?
+        /// Whether all that hang are still being opened, and their packets leave this host.
+        package var isOpening = false
+        /// When it last accepted or refused a connection; nil if it never did.
+        package var opened: MonotonicTime?
 
         package init(_ address: IPAddress) { self.address = address }
     }
@@ -43,7 +47,12 @@ package struct RemoteGroup: Sendable, Hashable {
         let answering = members.filter { member in
             member.stalledSince == nil && member.answered.map { now - $0 < Thresholds.answerAge } ?? false
         }
-        guard answering.isEmpty else { return .some(self.evidence(of: stalled, beside: answering)) }
+        guard answering.isEmpty else {
+            if let evidence = self.openings(stalled, beside: answering, among: members, at: now) {
+                return .some(Dictionary(stalled.map { ($0.address, evidence) }) { first, _ in first })
+            }
+            return .some(self.evidence(of: stalled, beside: answering))
+        }
         // A remote that has been silent for long says nothing about the current failure.
         let together = stalled.filter { $0.stalledSince.map { latest - $0 < Thresholds.simultaneity } ?? false }
         let first = together.compactMap(\.stalledSince).min() ?? latest
@@ -57,6 +66,22 @@ package struct RemoteGroup: Sendable, Hashable {
             return .some(Dictionary(stalled.map { ($0.address, .undecided) }) { $1 })
         }
         return .alone(only.address)
+    }
+
+    // A router with a full connection table, for example; remotes that never answered may just be dead. Nil if the
+    // connections that hang do not show that.
+    private static func openings(
+        _ stalled: [Member], beside answering: [Member], among members: [Member], at now: MonotonicTime
+    ) -> RemotesEvidence? {
+        let starts = stalled.compactMap(\.stalledSince)
+        guard stalled.allSatisfy(\.isOpening), let first = starts.min(), let last = starts.max(),
+            last - first < Thresholds.simultaneity,
+            Set(stalled.filter { $0.answered != nil }.map { Network($0.address) }).count > 1,
+            members.allSatisfy({ $0.opened.map { $0 < first + Thresholds.openingTolerance } ?? true }),
+            answering.contains(where: { $0.answered.map { $0 > first } ?? false })
+        else { return nil }
+        // Until then an opened connection may not have been seen.
+        return now - first >= Thresholds.openingTolerance * 2 ? .opensNone : .undecided
     }
 
     // If several remotes of one network hang and nothing there answers, the path to that network is the likelier cause.

@@ -230,6 +230,7 @@ extension DecisionTable {
         Rule("several of one network hang, and nothing there answers", party: .path) {
             $0.remotes == .silentNetwork
         },
+        Rule("the next hop opens no new connections", party: .gateway) { $0.remotes == .opensNone },
         Rule("others behind the next hop answer", party: .theirs) { $0.remotes == .answering },
     ]
 

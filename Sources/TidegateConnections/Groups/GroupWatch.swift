@@ -11,6 +11,8 @@ struct GroupWatch {
     private var reported: Set<Remote> = []
     private var silent: Set<NextHop> = []
     private var answers = RecentAnswers()
+    /// Whether short connections are seen: without them nothing shows that the next hop opens some.
+    var seesEndings = true
     /// When live connections were last listed, which is how recent the answers are; nil before the first list.
     var lastList: MonotonicTime?
 
@@ -55,8 +57,7 @@ struct GroupWatch {
             // Routes still being looked up are considered in the next assessment.
             guard let nextHop else { continue }
             var finding = RemoteGroup.finding(Self.members(members, of: remotes), at: moment)
-            // No router stands between hosts on one link, so two silent ones share no cause.
-            if case .silent = finding, nextHop.gateway == nil {
+            if self.isUnsure(finding, nextHop) {
                 finding = .some(Dictionary(members.map { ($0.address, .undecided) }) { first, _ in first })
             }
             if case .silent(let count) = finding {
@@ -103,10 +104,24 @@ struct GroupWatch {
             let key = Key(address: remote.address, isSilent: silentSince != nil)
             var member = members[key] ?? RemoteGroup.Member(remote.address)
             member.answered = [member.answered, entry.answered].compactMap(\.self).max()
+            member.opened = [member.opened, entry.opened].compactMap(\.self).max()
+            member.isOpening =
+                (members[key]?.isOpening ?? true) && !entry.isKeptHere
+                && entry.stalled.keys.allSatisfy { $0 == .connecting }
             member.stalledSince = [member.stalledSince, silentSince].compactMap(\.self).min()
             members[key] = member
         }
         return Array(members.values)
+    }
+
+    private func isUnsure(_ finding: RemoteGroup.Finding, _ nextHop: NextHop) -> Bool {
+        switch finding {
+        // No router stands between hosts on one link, so two silent ones share no cause.
+        case .silent: nextHop.gateway == nil
+        case .some(let remotes):
+            remotes.values.contains(.opensNone) && (nextHop.gateway == nil || !self.seesEndings)
+        case .fine, .alone: false
+        }
     }
 
     private func party(of remote: Remote, _ finding: RemoteGroup.Finding, _ routes: RouteCache) -> FaultParty {

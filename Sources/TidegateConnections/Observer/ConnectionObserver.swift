@@ -159,7 +159,7 @@ extension RemoteEntry {
         report.shortestRoundTrip = self.shortestRoundTrip
         report.sentSegments = self.sentSegments
         report.retransmittedSegments = self.retransmittedSegments
-        report.limitedBy = self.limitedBy
+        report.limitedBy = self.limitedBy(at: now)
         report.answered = self.answered.map { now - $0 }
         report.outcomes = self.outcomes.counts(at: now)
         report.failures = self.outcomes.failures(at: now)

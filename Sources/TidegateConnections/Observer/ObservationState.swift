@@ -124,6 +124,8 @@ struct ObservationState {
             entry.sentSegments += step.delta.sentSegments
             entry.retransmittedSegments += step.delta.retransmittedSegments
             entry.add(step.delta.limits, at: now.monotonic)
+            if step.isNewlyEstablished, !isFirst { entry.opened = now.monotonic }
+            if report.state == .synSent { entry.isKeptHere = report.isNeverSent }
             if let answered { entry.answer(answered, roundTrip: report.tcp?.roundTripSample, at: now.monotonic) }
         }
         if let answered { self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered)) }
@@ -150,7 +152,7 @@ struct ObservationState {
             connection.listNumber = list
             let isNewlyEstablished = isOpen && !connection.flags.contains(.established)
             if isOpen { connection.flags.insert(.established) }
-            if report.state == .synSent, report.tcp?.retransmittedSegments == 0, report.timerExpiries > 0 {
+            if report.state == .synSent, report.isNeverSent {
                 connection.flags.insert(.neverSent)
             }
             let isNewlyStalled = stall != nil && connection.stall == nil
@@ -266,7 +268,8 @@ struct ObservationState {
         let exclusion = self.exclusion(of: report)
         let remote = self.remote(of: report, ending.direction, known)
         let target = self.targets.name(of: remote)
-        if !(known?.flags.contains(.established) ?? false), ending.wasEstablished || exclusion != nil {
+        let isNew = !(known?.flags.contains(.established) ?? false) && ending.wasEstablished
+        if isNew || !(known?.flags.contains(.established) ?? false) && exclusion != nil {
             self.countOpening(ending.direction, target, exclusion)
         }
         guard exclusion == nil else { return [] }
@@ -279,6 +282,7 @@ struct ObservationState {
         let answered = ending.outcome.isAnswer(after: known?.stall) ? report.tcp?.silence : nil
         self.remotes.update(remote, at: now.monotonic) { entry in
             entry.outcomes.add(ending.outcome, at: now.monotonic)
+            if isNew || ending.outcome == .refused { entry.opened = now.monotonic }
             if let answered { entry.answer(answered, roundTrip: report.tcp?.roundTripSample, at: now.monotonic) }
         }
         if let answered { self.recorder.answer(remote.address, target: target, at: now.wall + (.zero - answered)) }

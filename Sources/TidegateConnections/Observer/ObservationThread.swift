@@ -298,6 +298,7 @@ final class ObservationThread: LoopHandler {
 
     private func keepStatistics() {
         self.state.recorder.statistics.mode = self.mode.mode
+        self.state.groups.seesEndings = [.event, .eventsOnly].contains(self.mode.mode)
         self.state.recorder.statistics.reason = self.mode.reason
         self.state.recorder.statistics.tracked = self.state.table.count
         self.state.recorder.statistics.receiveBufferBytes = self.sockets.receiveBufferBytes

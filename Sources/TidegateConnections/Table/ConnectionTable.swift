@@ -114,10 +114,10 @@ struct TrackedConnection {
     private var receivedBytes: UInt64 = 0
     private var sentSegments: UInt32 = 0
     private var retransmittedSegments: UInt32 = 0
-    // In milliseconds: what a list shows of these times is not more exact.
-    private var busy: UInt32 = 0
-    private var limitedByPeer: UInt32 = 0
-    private var limitedByBuffer: UInt32 = 0
+    // In tenths of a second, which may wrap around: lists follow each other within a minute.
+    private var busy: UInt16 = 0
+    private var limitedByPeer: UInt16 = 0
+    private var limitedByBuffer: UInt16 = 0
     /// The number of the last list that showed it.
     var listNumber: UInt32
     // The remote's port if a program of this host opened the connection, else this host's.
@@ -165,10 +165,10 @@ struct TrackedConnection {
     /// They all become 0 when a program aborts its connection (SO_LINGER).
     mutating func advance(to info: TCPInfo) -> TrafficDelta {
         let sent = info.sentBytes &- info.retransmittedBytes
-        func growth(of time: UInt64, _ last: inout UInt32) -> UInt64 {
-            let now = UInt32(clamping: time / 1000)
-            defer { last = max(last, now) }
-            return UInt64(now.growth(since: last))
+        func growth(of time: UInt64, _ last: inout UInt16) -> UInt64 {
+            let now = UInt16(truncatingIfNeeded: time / 100_000)
+            defer { last = now }
+            return time == 0 ? 0 : UInt64(now &- last) * 100
         }
         var delta = TrafficDelta(
             sentSegments: UInt64(info.sentSegments.growth(since: self.sentSegments)),

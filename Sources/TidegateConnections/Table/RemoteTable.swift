@@ -78,6 +78,10 @@ struct RemoteEntry {
     // Of the last interval that is over, and of the one that began at the time.
     private var limits = (last: FlowLimits(), now: FlowLimits(), start: MonotonicTime?.none)
     var outcomes = OutcomeWindow()
+    /// When it last accepted or refused a connection, as lists and endings showed it; nil if it never did.
+    var opened: MonotonicTime?
+    /// Whether packets that open a connection to it do not leave this host.
+    var isKeptHere = false
     /// The party responsible for its hanging connections; nil if none hangs.
     var party: FaultParty?
     var lastSeen: MonotonicTime
@@ -155,7 +159,8 @@ struct RemoteEntry {
     private static let limitInterval = Duration.seconds(60)
 
     /// What held its connections back in the last one or two minutes; nil if they had little to send.
-    var limitedBy: FlowLimit? {
+    func limitedBy(at now: MonotonicTime) -> FlowLimit? {
+        guard let start = self.limits.start, now - start < Self.limitInterval * 2 else { return nil }
         var sum = self.limits.last
         sum += self.limits.now
         return sum.main

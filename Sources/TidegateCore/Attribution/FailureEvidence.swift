@@ -148,6 +148,8 @@ package enum RemotesEvidence: Sendable, Hashable {
     case silent
     /// Others answer, but no remote of the same network does, and several of them hang.
     case silentNetwork
+    /// Old connections go on, and new ones to several networks, which answered before, are not opened.
+    case opensNone
     /// Others answer.
     case answering
     /// Nothing.

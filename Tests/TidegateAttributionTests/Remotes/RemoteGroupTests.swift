@@ -70,6 +70,36 @@ struct RemoteGroupTests {
         #expect(Self.finding([one, two, old]) == .silent(count: 3))
     }
 
+    @Test("New connections that hang to several networks beside old ones that go on are not opened on the way")
+    func opensNone() throws {
+        func opening(_ address: String, answered: Double? = 60, stalled: Double = 15) throws -> RemoteGroup.Member {
+            var member = try Self.member(address, answered: answered, stalled: stalled)
+            (member.isOpening, member.opened) = (true, answered.map { Self.now + .seconds(-$0) })
+            return member
+        }
+        let (one, two) = (try opening("192.0.2.1"), try opening("203.0.113.1"))
+        let old = try Self.member("198.51.100.1", answered: 0.1)
+        #expect(Self.finding([one, two, old]) == .some([one.address: .opensNone, two.address: .opensNone]))
+        let early = [try opening("192.0.2.1", stalled: 2), try opening("203.0.113.1", stalled: 2), old]
+        #expect(
+            Self.finding(early) == .some([one.address: .undecided, two.address: .undecided]),
+            "an opened connection may not have been seen yet")
+        var closed = try Self.member("198.51.100.9", answered: 4)
+        closed.opened = Self.now + .seconds(-4)
+        var new = old
+        new.opened = Self.now + .seconds(-3)
+        let own = RemoteGroup.Finding.some([one.address: .answering, two.address: .answering])
+        #expect(Self.finding([one, two, new]) == own, "a connection was opened meanwhile")
+        #expect(Self.finding([one, two, old, closed]) == own, "one was opened and closed")
+        #expect(Self.finding([one, try opening("203.0.113.1", stalled: 40), old]) == own, "not at the same time")
+        #expect(Self.finding([one, try opening("203.0.113.1", answered: nil), old]) == own, "one may be dead")
+        var established = two
+        established.isOpening = false
+        #expect(Self.finding([one, established, old]) == own, "an old connection hangs as well")
+        let near = try opening("192.0.2.9")
+        #expect(Self.finding([one, near, old]) == .some([one.address: .silentNetwork, near.address: .silentNetwork]))
+    }
+
     @Test("One that answered after the others went silent acquits the way there")
     func answeredSince() throws {
         let one = try Self.member("192.0.2.1", answered: 8, stalled: 8)

@@ -77,7 +77,9 @@ struct ObservationStateTests {
             state.add(report, isFirst: seconds == 0, at: now)
             _ = state.end(.established, took: .zero, at: now)
         }
-        func limit() -> FlowLimit? { state.remotes.entries.values.first?.limitedBy }
+        func limit(at seconds: Int = 0) -> FlowLimit? {
+            state.remotes.entries.values.first?.limitedBy(at: Self.start.monotonic + .seconds(seconds))
+        }
         list(at: 0, busy: 500, peer: 400)
         #expect(limit() == nil, "what happened before the first list counts for nothing")
         list(at: 5, busy: 505, peer: 404)
@@ -86,6 +88,7 @@ struct ObservationStateTests {
         #expect(limits[.remoteWindow] == 4000 && limits[.network] == 1000 && limits[.program] == 0)
         list(at: 10, busy: 510, peer: 404)
         #expect(limit() == .network)
+        #expect(limit(at: 130) == nil, "the connection has ended")
         for seconds in [60, 110, 170] { list(at: seconds, busy: 510, peer: 404) }
         #expect(limit() == nil)
     }

@@ -86,6 +86,48 @@ struct ObserverGroupTests {
         #expect(interface == "v0")
     }
 
+    @Test("A router that lets old connections go on and opens no new ones is named, not the servers")
+    func opensNone() async throws {
+        let fixture = try await ObserverFixture()
+        try fixture.hosts.far.ip("addr add 198.51.100.3/24 dev s0")
+        try fixture.hosts.far.ip("addr add 203.0.113.3/32 dev s0")
+        try fixture.hosts.gateway.ip("route add 203.0.113.0/24 via 198.51.100.2")
+        func forward(_ rule: String) throws {
+            try ThreeHosts.filter(
+                fixture.hosts.gateway,
+                "table inet on_\(rule) { chain f { type filter hook forward priority 0; ct state new \(rule); }; }")
+        }
+        // The router follows connections from the start on; else old ones would be new to it.
+        try forward("accept")
+        let program = try fixture.start(
+            """
+            import threading
+            def ask(connection):
+                connection.sendall(b"z")
+                connection.recv(100)
+                time.sleep(0.05)
+            def old():
+                connection = connect(9001, host="198.51.100.2", limit=120)
+                while True: ask(connection)
+            def new(host):
+                while True: ask(connect(9001, host=host, limit=120))
+            threading.Thread(target=old).start()
+            for host in ("198.51.100.3", "203.0.113.3"): threading.Thread(target=new, args=(host,)).start()
+            """)
+        defer { program.signal(SIGKILL) }
+        let address = try #require(IPAddress("203.0.113.3"))
+        let isSeen = await eventually {
+            await fixture.observer.report().remotes.contains { $0.remote.address == address && $0.answered != nil }
+        }
+        try #require(isSeen, "\(program.errorsSoFar)")
+        try forward("drop")
+        let isNamed = await eventually {
+            let party = await fixture.observer.report().remotes.first { $0.remote.address == address }?.party
+            return party == .gateway
+        }
+        #expect(isNamed)
+    }
+
     @Test("Whose failure it is is known with the route, not with the next list")
     func party() async throws {
         let routes = Latch()
