@@ -273,6 +273,9 @@ extension Monitor: MonitorView {
     /// Diagnoses this host now; the result counts as evidence for failures in the next 30 s.
     package func diagnoseHost() async { await self.host.diagnose() }
 
+    /// What slows single connections of any program, by the remote's address; watches them for some seconds.
+    package func slowConnections() async -> [IPAddress: SlowCause] { await self.host.diagnostics.slowConnections() }
+
     /// Repeats the diagnosis of this host, unless the last one is less than 15 s old.
     package func pageViewed() { self.host.viewed() }
 

@@ -27,6 +27,8 @@ actor FetchProgressView {
     private var displays: [TaskID: TransferDisplay] = [:]
     private var renderer = TerminalRenderer()
     private var above: [String] = []
+    // What slowed connections when they were last watched, by the remote's address.
+    private var slow: [IPAddress: SlowCause] = [:]
 
     /// The maximum number of bars.
     private static let bars = 16
@@ -68,6 +70,14 @@ actor FetchProgressView {
         if self.options.progress == .bar { self.render() }
     }
 
+    /// Watches what slows connections, until the Swift task is cancelled.
+    func watchConnections(of monitor: Monitor) async {
+        while (try? await Task.sleep(for: .milliseconds(500))) != nil {
+            let slow = await monitor.slowConnections()
+            if !Task.isCancelled { self.slow = slow }
+        }
+    }
+
     /// Reports a finished transfer: its exchanges, its last line, and its JSON object.
     func didFinish(_ end: FetchFeed.Ended, kept: Int64?) {
         let result = end.result
@@ -89,7 +99,10 @@ actor FetchProgressView {
     private func showExchanges(of task: TransferTask, isOver: Bool = false) {
         let exchanges = task.exchanges
         guard var lines = self.options.exchanges?.newLines(of: exchanges, task.id) else { return }
-        if isOver, let share = exchanges.last?.summary.flatMap(FetchText.largestShare) { lines.append("* \(share)") }
+        if isOver, let summary = exchanges.last?.summary, let share = FetchText.largestShare(of: summary) {
+            let cause = summary.remote.flatMap { self.slow[$0] }.map { ": \(Cause.slow($0))" }
+            lines.append("* \(share)\(cause ?? "")")
+        }
         if self.options.progress == .bar { return self.above += lines.map(TextStyle.escapingControls) }
         for line in lines { self.options.terminal.printError(line) }
     }

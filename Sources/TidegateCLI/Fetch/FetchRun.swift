@@ -37,6 +37,7 @@ struct FetchRun: Sendable {
             group.addTask { await view.follow(monitor.bus) }
             group.addTask { await self.stop(on: interrupts, signal, feed, monitor.session) }
             group.addTask { await self.diagnoseSilence(feed, monitor) }
+            group.addTask { if self.watchesConnections { await view.watchConnections(of: monitor) } }
             async let hasKept = self.report(ends, view, feed, signal, archive)
             async let bodyEnd = self.copy(body)
             await source.fill(feed) { await view.report($0) }
@@ -58,6 +59,9 @@ struct FetchRun: Sendable {
         if let fileError { throw fileError }
         if let error = await view.outputError { error.exitProgram() }
     }
+
+    // A transfer with a limited rate reads slowly by choice.
+    private var watchesConnections: Bool { self.options.verbose && self.options.network.limitRate == nil }
 
     // Why the cookie file could not be written; nil if it was written or none was named.
     private func writeCookies() -> CommandError? {

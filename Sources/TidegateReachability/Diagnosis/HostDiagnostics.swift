@@ -17,7 +17,7 @@ package final class HostDiagnostics: Sendable {
         var running: Task<Bool, Never>?
     }
 
-    let diagnostics: PathDiagnostics
+    package let diagnostics: PathDiagnostics
     private let state = Mutex(State())
     // Without ``run()`` no later diagnosis would revoke the findings of an earlier one.
     private let isRunning = Atomic<Bool>(false)
