@@ -175,16 +175,11 @@ import TidegateTestKit
         world.settle()
         let json = world.machine.normals.json
         let normals = try #require(QualityNormals(json, at: world.now.wall))
-        func suspicious(_ world: World) -> World {
-            var world = world
-            world.give(.measured(.network, Self.evidence()))
-            world.seconds += 300
-            world.echo(1, 110, times: 3)
-            return world
-        }
-        var next = suspicious(World(normals))
+        var (next, new) = (World(normals), World())
         #expect(next.machine.status.hosts.map(\.normal) == [.milliseconds(1), .milliseconds(10)])
-        #expect(next.due == .network)
+        next.echo(1, 110, times: 3)
+        new.echo(1, 110, times: 3)
+        #expect(next.due == .network && new.due == nil)
         next.give(.measured(.network, Self.evidence(provider: 110, other: 130)))
         next.echo(1, 110)
         #expect(next.events.map(\.trouble.cause.segment) == [.provider])
@@ -279,10 +274,33 @@ import TidegateTestKit
         var evidence = Self.evidence()
         evidence.lateness = .milliseconds(21)
         world.give(.measured(.network, isBusy ? evidence : nil))
-        world.echo(1, 10, times: 29)
+        world.echo(1, 10, times: 5)
         #expect(world.due == nil)
         world.echo(1, 10)
         #expect(world.due == .network)
+        world.give(.measured(.network, isBusy ? evidence : nil))
+        world.echo(1, 10, times: 29)
+        #expect(world.due == nil, "repeated once")
+        world.echo(1, 10)
+        #expect(world.due == .network)
+    }
+
+    @Test("What is later than usual for a day is usual from then on")
+    func newUsual() {
+        var world = World()
+        world.settle()
+        world.echo(1, 80, times: 3)
+        let late = Self.evidence(provider: 80, other: 100)
+        world.give(.measured(.network, late))
+        world.echo(1, 80)
+        #expect(world.events.map(\.kind) == [.degraded])
+        world.seconds += 86_400
+        world.give(.measured(.network, late))
+        #expect(world.events.map(\.kind) == [.degraded, .recovered])
+        world.echo(1, 80, times: 12)
+        world.give(.measured(.network, late))
+        world.echo(1, 80)
+        #expect(world.events.count == 2)
     }
 
     @Test(
@@ -301,13 +319,20 @@ import TidegateTestKit
         #expect(world.events.allSatisfy { $0.trouble.party == .mine })
     }
 
-    @Test("A measurement of a process that its CPU quota stops finds nothing")
+    @Test("Measurements by a process that its CPU quota stops neither find nor end anything")
     func quota() {
         var world = World()
-        var evidence = Self.evidence(lostBehind: 9)
-        (evidence.own.quotaPeriods, evidence.own.throttledPeriods) = (20, 9)
-        world.give(.measured(.network, evidence))
+        func measure(lost: Int) {
+            var evidence = Self.evidence(lostBehind: lost)
+            (evidence.own.quotaPeriods, evidence.own.throttledPeriods) = (20, 9)
+            world.give(.measured(.network, evidence))
+        }
+        measure(lost: 9)
         #expect(world.events.isEmpty)
+        world.give(.measured(.network, Self.evidence(lostBehind: 9)))
+        measure(lost: 0)
+        measure(lost: 0)
+        #expect(world.events.map(\.kind) == [.degraded])
     }
 
     @Test("A measurement by a busy machine neither finds nor ends anything")

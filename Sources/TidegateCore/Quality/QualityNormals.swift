@@ -76,7 +76,7 @@ package struct QualityNormals: Sendable, Hashable {
     }
 
     private static func isRecent(_ time: WallTime, at now: WallTime) -> Bool {
-        now.microseconds - time.microseconds <= self.mostAge
+        now.microseconds.subtractingReportingOverflow(time.microseconds).partialValue.magnitude <= UInt64(self.mostAge)
     }
 
     // MARK: Storage

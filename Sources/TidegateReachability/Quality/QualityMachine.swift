@@ -70,7 +70,9 @@ struct QualityMachine {
     private var path: NetworkPath?
     private var network: String { self.path?.description ?? "" }
     private var records: [Subject: Record] = [:]
-    private var measuredAt: MonotonicTime?
+    /// When something may be measured again; nil before the first measurement.
+    private var nextMeasurement: MonotonicTime?
+    private var wasWorthless = false
     /// A rise of the round trip that the next echo has to confirm: a short transfer fills a line as well.
     private var unconfirmed: (cause: SlowCause, quality: Quality, since: WallTime)?
     /// True once all hosts were measured on this path, so that it is known what is usual for those that get no echoes.
@@ -108,7 +110,7 @@ struct QualityMachine {
     /// What should be measured now; nil if nothing should.
     func due(at now: MonotonicTime) -> Subject? {
         guard self.path != nil else { return nil }
-        guard self.measuredAt.map({ now - $0 >= Thresholds.measurements }) ?? true else { return nil }
+        guard self.nextMeasurement.map({ now >= $0 }) ?? true else { return nil }
         if !self.isMeasured, self.status.hosts.contains(where: { $0.normal != nil }) { return .network }
         let due = self.records.filter { $0.value.isSuspicious || self.trouble($0.key) != nil }.keys
         return due.contains(.network) ? .network : due.first
@@ -175,7 +177,13 @@ struct QualityMachine {
     private mutating func decide(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
         var record = self.records[subject] ?? Record()
         let isWorthless = evidence.map { QualityTable.busy($0) != nil } ?? true
-        if isWorthless || record.isSuspicious || self.trouble(subject) != nil { self.measuredAt = now.monotonic }
+        if isWorthless || record.isSuspicious || self.trouble(subject) != nil {
+            // One that was worthless is repeated sooner, but only once.
+            let isRepeated = isWorthless && !self.wasWorthless
+            self.nextMeasurement =
+                now.monotonic + (isRepeated ? Thresholds.repeatedMeasurement : Thresholds.measurements)
+        }
+        self.wasWorthless = isWorthless
         let since = record.firstBad ?? now.wall
         (record.hasLoss, record.recent, record.firstBad) = (false, [], nil)
         self.records[subject] = record
@@ -186,6 +194,13 @@ struct QualityMachine {
         let quality = QualityTable.quality(of: evidence)
         guard let cause = quality.cause, self.isOwn(cause, of: subject, evidence) else {
             return self.foundNothing(subject, evidence, at: now)
+        }
+        let known = self.trouble(subject).map { now.wall.since($0.since) } ?? .zero
+        if cause.normal != nil, known >= Thresholds.newUsual {
+            for host in evidence.hosts + [evidence.reference].compactMap(\.self) {
+                if let median = host.median { self.normals.replace(self.key(host.address), by: median, at: now.wall) }
+            }
+            return self.end(subject, .recovered)
         }
         if cause.normal != nil, self.status.network == nil {
             self.unconfirmed = (cause, quality, since)
@@ -266,8 +281,8 @@ extension SlowCause {
         switch self {
         case .ownQueueDrops, .weakRadio, .disturbedRadio, .lossOnLink, .lossNear, .lossInOrBehind, .lossBehind: true
         case .ownQueue, .delayNear, .delayBehind: self.normal != nil
-        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .slowResolver, .farResolver, .slowServer, .lateAccept: false
-        case .unreadData, .smallBuffer, .serverDoesNotRead, .smallWindow, .rateLimit, .serverPauses: false
+        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .slowResolver, .farResolver: false
+        case .slowServer, .lateAccept, .connection: false
         }
     }
 
@@ -275,14 +290,16 @@ extension SlowCause {
     fileprivate var normal: Duration? {
         switch self {
         case .delayNear(_, router: _, let normal), .delayBehind(_, to: _, ownTraffic: _, let normal),
-            .ownQueue(_, interface: _, let normal), .ownQueueDrops(_, interface: _, let normal):
+            .ownQueue(_, interface: _, let normal), .ownQueueDrops(_, interface: _, let normal),
+            .weakRadio(interface: _, signal: _, repeated: _, let normal),
+            .disturbedRadio(interface: _, repeated: _, failed: _, let normal):
             normal
         default: nil
         }
     }
 
     /// The first host that answers late.
-    fileprivate var firstLate: Segment { self.segment == .thisHost ? .router : self.segment }
+    fileprivate var firstLate: Segment { [.thisHost, .link].contains(self.segment) ? .router : self.segment }
 }
 
 extension QualityMachine.Subject {

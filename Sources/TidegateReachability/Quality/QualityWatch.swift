@@ -9,6 +9,8 @@ internal import TidegateNetwork
 package final class QualityWatch: Sendable {
     /// From one echo to the next.
     private static let interval = Duration.seconds(10)
+    /// Targets are checked more often, and each check counts.
+    private static let checkInterval = Duration.seconds(2)
     /// The hosts on the way out are looked for again after so many echoes: others may answer by then.
     private static let searchInterval = 60
     /// The same while one of them is not found.
@@ -47,50 +49,78 @@ package final class QualityWatch: Sendable {
 
     /// Watches until the Swift task is cancelled.
     package func run() async {
-        var (known, rounds, kept) = (NetworkPath.Identity?.none, 0, self.now.monotonic)
-        var (seen, segments) = ([Target: WallTime](), self.segments)
-        var next = self.now.monotonic + Self.interval
-        while await self.diagnostics.wait(next - self.now.monotonic), !Task.isCancelled {
-            let late = self.now.monotonic - next
-            next = self.now.monotonic + Self.interval
-            if self.now.monotonic - kept >= Self.keepingInterval {
-                kept = self.now.monotonic
-                self.keepNormals()
-            }
+        var round = Round(next: self.now.monotonic + Self.interval, kept: self.now.monotonic, segments: self.segments)
+        while !Task.isCancelled {
+            let planned = min(self.now.monotonic + Self.checkInterval, round.next)
+            guard await self.diagnostics.wait(planned - self.now.monotonic), !Task.isCancelled else { return }
+            let late = self.now.monotonic - planned
             let status = self.diagnostics.monitor.status
             let isBroken = self.host.latest?.isBroken ?? false
             let path = status.global.level >= .routed && !isBroken ? status.global.path : nil
             self.feed(.path(path))
-            if path == nil { known = nil }
-            if let path { self.feedChecks(on: path, status, &seen) }
-            let before = segments
-            segments = self.segments
-            let (sent, repeated) = (segments.sent &- before.sent, segments.repeated &- before.repeated)
-            self.feed(.segments(sent: sent, repeated: repeated))
+            if let path { self.feedChecks(on: path, status, &round.seen) } else { round.known = nil }
+            let isRound = self.now.monotonic >= round.next
+            if isRound { self.begin(&round) }
             // Traffic may cost money, a suspicion is being checked, or this process was late itself.
             guard let path, !path.metered.isCostly, self.host.latest?.state != .checking, late <= Thresholds.lateTimer
             else { continue }
-            // On a lossy path a search would lose hosts.
-            let interval = self.quality.hosts.count < 2 ? Self.retryInterval : Self.searchInterval
-            if known != path.identity || rounds % interval == 0 && self.quality.network == nil {
-                (known, rounds) = (path.identity, 0)
-                self.feed(.hosts(await self.hosts(on: path, status)))
-            }
-            rounds += 1
-            let hosts = self.quality.hosts
-            let echoes = await hosts.concurrentMap { await self.echo($0.address) }
-            for (host, trip) in zip(hosts, echoes) { if let trip { self.record(host.segment, trip) } }
-            self.feed(.echoes(echoes))
-            let now = self.now.monotonic
-            guard let subject = self.machine.withLock({ $0.due(at: now) }) else { continue }
-            let evidence = await self.evidence(of: subject, on: path, hosts, status)
-            // What was measured during a change of path says nothing about either.
-            let isValid =
-                self.diagnostics.monitor.status.global.path?.identity == path.identity
-                && self.host.latest.map { $0.state == .decided && !$0.isBroken } ?? true
-            self.feed(.measured(subject, isValid ? evidence : nil))
-            next = max(next, self.now.monotonic)
+            if isRound { await self.ask(on: path, status, &round) }
+            await self.measureIfDue(on: path, status)
         }
+    }
+
+    /// What is done each ten seconds.
+    private struct Round {
+        var next: MonotonicTime
+        /// When what is usual was last handed over.
+        var kept: MonotonicTime
+        /// The TCP segments of all programs at the last round.
+        var segments: (sent: UInt64, repeated: UInt64)
+        /// The last success of each target that was seen.
+        var seen: [Target: WallTime] = [:]
+        /// The path whose hosts are known, and the rounds since they were looked for.
+        var known: NetworkPath.Identity?
+        var count = 0
+    }
+
+    private func begin(_ round: inout Round) {
+        let now = self.now.monotonic
+        round.next = now + Self.interval
+        if now - round.kept >= Self.keepingInterval {
+            round.kept = now
+            self.keepNormals()
+        }
+        let before = round.segments
+        round.segments = self.segments
+        self.feed(
+            .segments(
+                sent: round.segments.sent &- before.sent, repeated: round.segments.repeated &- before.repeated))
+    }
+
+    // Looks for the hosts on the way out, if they are not known, and sends each an echo.
+    private func ask(on path: NetworkPath, _ status: ReachabilityStatus, _ round: inout Round) async {
+        let interval = self.quality.hosts.count < 2 ? Self.retryInterval : Self.searchInterval
+        // On a lossy path a search would lose hosts.
+        if round.known != path.identity || round.count % interval == 0 && self.quality.network == nil {
+            (round.known, round.count) = (path.identity, 0)
+            self.feed(.hosts(await self.hosts(on: path, status)))
+        }
+        round.count += 1
+        let hosts = self.quality.hosts
+        let echoes = await hosts.concurrentMap { await self.echo($0.address) }
+        for (host, trip) in zip(hosts, echoes) { if let trip { self.record(host.segment, trip) } }
+        self.feed(.echoes(echoes))
+    }
+
+    private func measureIfDue(on path: NetworkPath, _ status: ReachabilityStatus) async {
+        let now = self.now.monotonic
+        guard let subject = self.machine.withLock({ $0.due(at: now) }) else { return }
+        let evidence = await self.evidence(of: subject, on: path, self.quality.hosts, status)
+        // What was measured during a change of path says nothing about either.
+        let isValid =
+            self.diagnostics.monitor.status.global.path?.identity == path.identity
+            && self.host.latest.map { $0.state == .decided && !$0.isBroken } ?? true
+        self.feed(.measured(subject, isValid ? evidence : nil))
     }
 
     // A target on another path says nothing about this one.
