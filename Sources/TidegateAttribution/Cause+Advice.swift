@@ -261,13 +261,21 @@ extension SlowCause {
         case .slowResolver: "Configure another resolver in /etc/resolv.conf, or check the load of this one."
         case .slowServer: "Check the server's log at this time."
         case .lateAccept: "Check the server's workers and its listen backlog, or a limit of connections in front of it."
+        case .connection(let cause): cause.advice
+        case .farResolver: "Configure a nearer resolver in /etc/resolv.conf."
+        }
+    }
+}
+
+extension SlowConnection {
+    fileprivate var advice: String {
+        switch self {
         case .unreadData(_, let program): "Look at what \(program) waits for: its disk, its CPU limit, a lock."
         case .smallBuffer: "Let the program ask for a larger receive buffer (SO_RCVBUF), or raise net.ipv4.tcp_rmem."
         case .serverDoesNotRead: "Look at the program on the server: it is behind."
         case .smallWindow: "Give the server's program a larger receive buffer."
         case .rateLimit: "Send more slowly, or ask the provider for the limit of the plan."
         case .serverPauses: "Look at what the server's program waits for between the pieces."
-        case .farResolver: "Configure a nearer resolver in /etc/resolv.conf."
         }
     }
 }

@@ -27,11 +27,16 @@ package struct QualityTable {
             return quality
         }
         if table.hosts.isEmpty { quality.findings.append("no host on the path answers echoes") }
-        guard let cause = table.cause else {
-            if let finding = table.distance ?? table.unexplained { quality.findings.append(finding) }
+        quality.limit = FlowTable(evidence).limit
+        if let limit = quality.limit, table.cause == nil, !evidence.isAsked {
+            quality.findings.append("\(Cause.slow(limit))")
+        }
+        // A connection that is slowed makes no other one slow: it is the answer only if nothing else is.
+        guard let cause = table.cause ?? (evidence.isAsked ? quality.limit : nil) else {
+            if let finding = table.distance ?? table.unplaced ?? table.unexplained { quality.findings.append(finding) }
             return quality
         }
-        quality.findings += table.findings(about: cause)
+        if cause != quality.limit { quality.findings += table.findings(about: cause) }
         let order: [Segment] = [.thisHost, .link, .router, .provider, .path, .server]
         // A program that is slow hides nothing: the path was measured beside it.
         let place = cause.segment == .program ? order.count - 1 : order.firstIndex(of: cause.segment) ?? order.count - 1
@@ -39,11 +44,19 @@ package struct QualityTable {
         return quality
     }
 
+    /// What slows single connections, by the remote's address.
+    package static func causes(of flows: [Flow]) -> [IPAddress: SlowCause] {
+        Dictionary(grouping: flows, by: \.address).reduce(into: [:]) { causes, group in
+            var evidence = QualityEvidence(interface: "")
+            (evidence.target, evidence.flows) = (group.key, group.value)
+            let table = FlowTable(evidence)
+            causes[group.key] = table.limit
+        }
+    }
+
     // From near to far; what many echoes show counts before what a single connection shows.
     private var cause: SlowCause? {
-        let flows = FlowTable(self.evidence)
-        return flows.program ?? self.loss ?? self.rise ?? flows.rateLimit ?? flows.loss ?? flows.server
-            ?? self.lateAccept ?? self.delay
+        self.loss ?? self.rise ?? FlowTable(self.evidence).loss ?? self.lateAccept ?? self.delay
     }
 
     // A far server is no fault.
@@ -56,6 +69,11 @@ package struct QualityTable {
             .count { $0 != nil }
         guard trips > 0, trip * trips * 2 >= self.evidence.total else { return nil }
         return "\(target.address) is \(trip.shortText) away, and a request takes \(trips) round trips"
+    }
+
+    private var unplaced: String? {
+        self.hosts.contains(where: Self.isLossy)
+            ? "echoes are lost; a longer measurement (--for 30s) shows where, or that a host limits them" : nil
     }
 
     private var unexplained: String? {
@@ -83,10 +101,12 @@ package struct QualityTable {
 
     // MARK: This host
 
-    // A queue of this host's own stands before everything else. A queue on another interface does not.
+    // A queue of this host's own stands before everything else.
     private var ownDrops: UInt64? {
         let own = self.evidence.own
-        let drops = own.backlogs.isEmpty ? 0 : max(own.drops ?? 0, own.refusedDatagrams ?? 0)
+        // Datagrams are also refused if the buffer of their socket is full, or the queue of another interface.
+        let refused = Thresholds.isWaiting(own.backlogs) ? own.refusedDatagrams ?? 0 : 0
+        let drops = own.backlogs.isEmpty ? 0 : max(own.drops ?? 0, refused)
         return Thresholds.areMany(drops: drops, of: own.packets ?? 0) ? drops : nil
     }
 
@@ -94,8 +114,15 @@ package struct QualityTable {
         if let drops = self.ownDrops {
             return .ownQueueDrops(drops, interface: self.evidence.interface, normal: normal)
         }
-        return Thresholds.isWaiting(self.evidence.own.backlogs)
+        return Thresholds.isWaiting(self.evidence.own.backlogs) && self.explains(delay - (normal ?? .zero))
             ? .ownQueue(delay, interface: self.evidence.interface, normal: normal) : nil
+    }
+
+    // True if what waits takes about so long to leave: a fast line has a few packets in its queue at any time.
+    private func explains(_ delay: Duration) -> Bool {
+        let backlogs = self.evidence.own.backlogs.sorted()
+        guard let rate = self.evidence.ownTraffic, !backlogs.isEmpty else { return true }
+        return Double(backlogs[(backlogs.count - 1) / 2]) * 8 / max(rate, 1) >= delay.inSeconds / 2
     }
 
     // A router that answers shows by itself that the queue is behind it.
@@ -103,23 +130,25 @@ package struct QualityTable {
         self.host(.router) == nil ? self.ownQueue(delay, normal: normal) : nil
     }
 
-    private var radio: SlowCause? {
+    private func radio(normal: Duration? = nil) -> SlowCause? {
         let (own, interface) = (self.evidence.own, self.evidence.interface)
         let sent = own.sentFrames ?? 0
         func share(_ count: UInt64?) -> Double? {
             sent < Thresholds.fewestFrames ? nil : count.map { min(1, Double($0) / Double(sent)) }
         }
-        let (repeated, failed) = (share(own.repeatedFrames), share(own.failedFrames) ?? 0)
+        let failedFrames = own.failedFrames.flatMap { $0 >= Thresholds.fewestFailedFrames ? $0 : nil }
+        let (repeated, failed) = (share(own.repeatedFrames), share(failedFrames) ?? 0)
         if let signal = own.signal, signal <= Thresholds.weakSignal {
-            return .weakRadio(interface: interface, signal: signal, repeated: repeated)
+            return .weakRadio(interface: interface, signal: signal, repeated: repeated, normal: normal)
         }
         return repeated ?? 0 >= Thresholds.repeatedFrames || failed >= Thresholds.failedFrames
-            ? .disturbedRadio(interface: interface, repeated: repeated ?? 0, failed: failed) : nil
+            ? .disturbedRadio(interface: interface, repeated: repeated ?? 0, failed: failed, normal: normal) : nil
     }
 
     // What may explain trouble near this host.
     private func findings(about cause: SlowCause) -> [String] {
         let (own, interface) = (self.evidence.own, self.evidence.interface)
+        if case .delayBehind(_, to: _, ownTraffic: _?, normal: _) = cause { return [self.busiest].compactMap(\.self) }
         guard [.thisHost, .link, .router].contains(cause.segment) else { return [] }
         return [
             own.isHalfDuplex ? "\(interface) runs at half duplex: its other end may be set to full duplex" : nil,
@@ -128,23 +157,33 @@ package struct QualityTable {
         ].compactMap(\.self)
     }
 
+    // The program that may fill the line.
+    private var busiest: String? {
+        let rates = self.evidence.flows.map { ($0, max($0.sendRate, $0.receiveRate)) }
+        guard let (flow, rate) = rates.max(by: { $0.1 < $1.1 }), rate >= Thresholds.ownTraffic / 2 else { return nil }
+        return "\(flow.program) moves \((rate / 100_000).rounded() / 10) Mbit/s to or from \(flow.address)"
+    }
+
     // MARK: Loss
 
     private var loss: SlowCause? { self.lossNear ?? self.lossBehind ?? self.lossOnTheWay }
 
     private var lossNear: SlowCause? {
-        guard let router = self.host(.router), let ratio = self.leastLossy(from: .router)?.lossRatio else { return nil }
+        // One gap is one event, and may be that of a change of the access point.
+        guard let router = self.host(.router), router.gaps > 1,
+            let (_, ratio) = Self.lossyPool([router] + self.behind(.router), spread: 3)
+        else { return nil }
         if let drops = self.ownDrops { return .ownQueueDrops(drops, interface: self.evidence.interface) }
         let own = self.evidence.own
-        return self.radio
+        return self.radio()
             ?? (Thresholds.areMany(errors: own.errors ?? 0, of: own.packets ?? 0)
                 ? .lossOnLink(ratio, interface: self.evidence.interface) : .lossNear(ratio, router: router.address))
     }
 
     private var lossBehind: SlowCause? {
-        guard let router = self.host(.router), let least = self.leastLossy(from: .provider), let ratio = least.lossRatio
+        guard let router = self.host(.router), let (later, ratio) = Self.lossyPool(self.behind(.router), spread: 4)
         else { return nil }
-        return Self.isCleaner(router, than: least)
+        return Self.isCleaner(router, than: later)
             // A line that this host fills loses packets as well.
             ? .lossBehind(
                 ratio, router: router.address,
@@ -155,8 +194,12 @@ package struct QualityTable {
     // A target may limit echoes; a connection that took a second longer has lost a packet itself.
     private var lossOnTheWay: SlowCause? {
         guard let target, Self.isLossy(target), let ratio = target.lossRatio else { return nil }
-        let others = [self.reference, self.host(.provider)].compactMap(\.self)
+        let others = [self.host(.provider), self.reference].compactMap(\.self)
         let connect = self.evidence.phases.connect ?? .zero
+        // A host before the target that loses nearly as much may be where the loss begins.
+        guard (others + [self.host(.router)].compactMap(\.self)).allSatisfy({ $0.gaps * 4 <= target.gaps }) else {
+            return nil
+        }
         if others.contains(where: { Self.isCleaner($0, than: target) }),
             connect - (target.median ?? .zero) >= Thresholds.repeatedPacket
         {
@@ -165,13 +208,14 @@ package struct QualityTable {
         return self.evidence.total >= Thresholds.slowTarget ? .echoLoss(ratio, to: target.address) : nil
     }
 
-    // Of the hosts from this one on, the one that loses least; nil if one of them is clean, or the last that answers.
-    private func leastLossy(from segment: Segment) -> Host? {
-        let later = (self.hosts + [self.reference].compactMap(\.self)).filter {
-            segment == .router || $0.segment != .router
-        }
-        guard later.count > 1, later.allSatisfy(Self.isLossy) else { return nil }
-        return later.min { $0.gaps * $1.sent < $1.gaps * $0.sent }
+    // Several hosts as one, and the loss of the least lossy one, if all of them lose about the same; nil for a single one.
+    private static func lossyPool(_ hosts: [Host], spread: Int) -> (pool: Host, ratio: Double)? {
+        guard hosts.count > 1, var pool = hosts.first, let least = hosts.map(\.gaps).min(), least > 0,
+            hosts.allSatisfy({ $0.gaps <= least * spread })
+        else { return nil }
+        pool.sent = hosts.reduce(0) { $0 + $1.sent }
+        pool.gaps = hosts.reduce(0) { $0 + $1.gaps }
+        return self.isLossy(pool) ? hosts.compactMap(\.lossRatio).min().map { (pool, $0) } : nil
     }
 
     // Two gaps in 46 echoes are no accident on a path that loses 0.3 % of them, with a probability of 99 %.
@@ -180,7 +224,8 @@ package struct QualityTable {
     }
 
     private static func isCleaner(_ host: Host, than other: Host) -> Bool {
-        host.gapInterval.map { $0.upperBound < Double(other.gaps) / Double(other.sent) } ?? false
+        // With some room: the other's share is an estimate as well.
+        host.gapInterval.map { $0.upperBound < Double(other.gaps) / Double(other.sent) * 0.9 } ?? false
     }
 
     // MARK: Delay
@@ -195,7 +240,7 @@ package struct QualityTable {
             else { continue }
             switch host.segment {
             case .router:
-                return self.ownQueue(trip, normal: normal) ?? self.radio
+                return self.ownQueue(trip, normal: normal) ?? self.radio(normal: normal)
                     ?? .delayNear(trip, router: host.address, normal: normal)
             case .provider:
                 return self.silentRouterQueue(trip, normal: normal)
@@ -239,7 +284,10 @@ package struct QualityTable {
             if lookup.answer - lookup.roundTrip >= Thresholds.lateResolver {
                 return .slowResolver(lookup.resolver, lookup.answer)
             }
-            return lookup.roundTrip >= Thresholds.longLine ? .farResolver(lookup.resolver, lookup.roundTrip) : nil
+            // A full line makes everything far.
+            let nearest = self.hosts.filter { $0.segment != .router }.compactMap(\.median).min() ?? .zero
+            return lookup.roundTrip >= max(Thresholds.longLine, nearest * 2)
+                ? .farResolver(lookup.resolver, lookup.roundTrip) : nil
         }
     }
 
@@ -257,7 +305,7 @@ package struct QualityTable {
             delay >= max(roundTrip / 2, Thresholds.lateRouter),
             !self.isFaster(than: delay, behind: .router)
         {
-            return self.ownQueue(delay) ?? self.radio ?? .delayNear(delay, router: router.address)
+            return self.ownQueue(delay) ?? self.radio(normal: .zero) ?? .delayNear(delay, router: router.address)
         }
         if let host = self.host(.provider), let delay = host.median, delay >= max(roundTrip / 2, Thresholds.longLine) {
             guard !self.isFaster(than: delay, behind: .provider) else { return nil }

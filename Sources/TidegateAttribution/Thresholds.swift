@@ -24,6 +24,8 @@ package enum Thresholds {
 
     /// Remotes silenced by one failure go silent within this time, because each had sent something.
     package static let simultaneity = Duration.seconds(10)
+    /// An opened connection is seen this much later at most, when connections are listed.
+    package static let openingTolerance = Duration.seconds(6)
     /// A silence begins with the last answer; another remote may have received its last answer this much later.
     package static let simultaneityTolerance = Duration.seconds(1)
     /// This many remotes that reset connections within ``resetWindow`` share a cause.
@@ -87,6 +89,8 @@ package enum Thresholds {
     package static let weakSignal = -75
     /// Fewer frames say nothing about a radio link.
     package static let fewestFrames: UInt64 = 50
+    /// A frame that is given up now and then is an accident.
+    package static let fewestFailedFrames: UInt64 = 3
     /// The share of frames that a good radio link does not send again.
     package static let repeatedFrames = 0.3
     /// The share of frames that a good radio link does not give up.
@@ -117,8 +121,12 @@ package enum Thresholds {
     package static func areLossy(sent: UInt64, repeated: UInt64) -> Bool { repeated >= 3 && repeated * 50 >= sent }
     /// From one thorough measurement to the next: it sends 46 echoes to each host.
     package static let measurements = Duration.seconds(300)
+    /// The same after a measurement that was worthless, because this host was busy or its path changed.
+    package static let repeatedMeasurement = Duration.seconds(60)
     /// What was slow is not slow any more after so long without a bad sample.
     package static let cleanTime = Duration.seconds(180)
+    /// What is later than usual for so long is usual.
+    package static let newUsual = Duration.seconds(86_400)
     /// What may fill a slow line, in bits per second.
     package static let ownTraffic = 1_000_000.0
 
@@ -138,6 +146,10 @@ package enum Thresholds {
     package static let heldBack = 0.5
     /// A rate limit without a queue drops at least so much.
     package static let limitLoss = 0.05
+    /// So many pauses are a rhythm, if each piece has so many segments.
+    package static let (pauses, pieceSegments) = (3, UInt64(4))
+    /// So little loss shows that a way is clean, and so much that a queue which TCP fills is not the reason.
+    package static let flowLoss = (clean: 0.002, queue: 0.02)
     /// A shorter pause is one of the network.
     package static let pause = Duration.milliseconds(100)
 

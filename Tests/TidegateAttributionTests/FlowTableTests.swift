@@ -20,7 +20,8 @@ import TidegateCore
         flow.sentBytes = UInt64(rate * 1_000_000 / 8 * 6)
         flow.sentSegments = UInt64(Double(flow.sentBytes) / 1448 / (1 - loss))
         flow.lostSegments = UInt64(Double(flow.sentSegments) * loss)
-        flow.lossySeconds = flow.lostSegments > 3 ? 5 : 0
+        flow.countsLosses = true
+        flow.lossySeconds = flow.lostSegments > 3 ? Set(0..<5) : []
         flow.busy = .seconds(6)
         flow.roundTrips = [.microseconds(Int64(roundTrip * 1000))]
         flow.shortestRoundTrip = .microseconds(31_500)
@@ -36,7 +37,8 @@ import TidegateCore
         (flow.program, flow.time, flow.samples) = ("wget", .seconds(6), 30)
         flow.receivedBytes = UInt64(rate * 1_000_000 / 8 * 6)
         flow.receivedSegments = flow.receivedBytes / 1448
-        (flow.earlySegments, flow.earlySeconds) = (early, early > 2 ? 5 : 0)
+        (flow.earlySegments, flow.earlySeconds) = (early, early > 2 ? Set(0..<5) : [])
+        flow.countsLosses = true
         flow.unread = Array(repeating: 0, count: 30)
         flow.ownWindows = (0..<30).map { 500_000 + $0 * 10_000 }
         flow.pauses = Array(repeating: .zero, count: 30)
@@ -57,7 +59,7 @@ import TidegateCore
             return host
         }
         (evidence.phases.connect, evidence.phases.processing) = (.milliseconds(32), .milliseconds(34))
-        (evidence.target, evidence.flows) = (server, flows)
+        (evidence.target, evidence.flows, evidence.isAsked) = (server, flows, true)
         change(&evidence)
         return QualityTable.quality(of: evidence).cause
     }
@@ -70,7 +72,7 @@ import TidegateCore
             flow.unread = Array(repeating: 78_000, count: 30)
             flow.ownWindows = Array(repeating: 64_000, count: 3) + Array(repeating: 1024, count: 27)
         }
-        #expect(try Self.cause(of: slow) == .unreadData(78_000, by: "wget"))
+        #expect(try Self.cause(of: slow) == .connection(.unreadData(78_000, by: "wget")))
         // A busy one leaves data for a moment.
         let busy = try Self.download(80) { $0.unread = (0..<30).map { $0 % 2 == 0 ? 7240 : 0 } }
         #expect(try Self.cause(of: busy) == nil)
@@ -81,7 +83,7 @@ import TidegateCore
     @Test("A small receive buffer explains a rate of one window for each round trip")
     func smallBuffer() throws {
         let small = try Self.download(2.1) { $0.ownWindows = Array(repeating: 8688, count: 30) }
-        #expect(try Self.cause(of: small) == .smallBuffer(8688, by: "wget", roundTrip: .milliseconds(32)))
+        #expect(try Self.cause(of: small) == .connection(.smallBuffer(8688, by: "wget", roundTrip: .milliseconds(32))))
         let quiet = try Self.download(0.4) { $0.ownWindows = Array(repeating: 8688, count: 30) }
         #expect(try Self.cause(of: quiet) == nil, "the server sends less than the window takes")
         let old = try Self.download(2.1) { $0.ownWindows = [] }
@@ -90,7 +92,7 @@ import TidegateCore
 
     @Test("A program that sends little makes nothing slow", arguments: [0.16, 3.2, 10])
     func littleToSend(_ rate: Double) throws {
-        let flow = try Self.upload(rate) { ($0.idleSamples, $0.busy) = (30, .seconds(1)) }
+        let flow = try Self.upload(rate) { $0.busy = .seconds(1) }
         #expect(try Self.cause(of: flow) == nil)
     }
 
@@ -100,9 +102,10 @@ import TidegateCore
     func windows() throws {
         let (server, address) = (Self.server, Self.server)
         let closed = try Self.upload(0.19, 73, to: server) { ($0.limitedByPeer, $0.peerWindow) = (.seconds(6), 0) }
-        #expect(try Self.cause(of: closed) == .serverDoesNotRead(address))
+        #expect(try Self.cause(of: closed) == .connection(.serverDoesNotRead(address)))
         let small = try Self.upload(2.1, 32.7) { ($0.limitedByPeer, $0.peerWindow) = (.seconds(6), 8688) }
-        #expect(try Self.cause(of: small) == .smallWindow(8688, of: address, roundTrip: .microseconds(32_700)))
+        #expect(
+            try Self.cause(of: small) == .connection(.smallWindow(8688, of: address, roundTrip: .microseconds(32_700))))
         let open = try Self.upload(19.6, 34) { ($0.limitedByPeer, $0.peerWindow) = (.milliseconds(60), 8688) }
         #expect(try Self.cause(of: open) == nil)
     }
@@ -116,10 +119,12 @@ import TidegateCore
                 change(&flow)
             }
         }
-        #expect(try Self.cause(of: pausing()) == .serverPauses(.milliseconds(180), address))
+        #expect(try Self.cause(of: pausing()) == .connection(.serverPauses(.milliseconds(180), address)))
         #expect(try Self.cause(of: pausing { $0.earlySegments = 1 }) == nil)
         #expect(try Self.cause(of: pausing { $0.unread[3] = 100 }) == nil)
         #expect(try Self.cause(of: pausing { $0.time = .seconds(2) }) == nil)
+        #expect(try Self.cause(of: pausing { $0.sentSegments = 15 }) == nil, "a program that asks every 0.4 s")
+        #expect(try Self.cause(of: pausing { $0.receivedSegments = 30 }) == nil, "a server that sends events")
         // One answer, then silence.
         let idle = try pausing { flow in flow.pauses = (0..<30).map { .milliseconds($0 * 200) } }
         #expect(try Self.cause(of: idle) == nil)
@@ -154,7 +159,7 @@ import TidegateCore
         let few = try Self.upload(0.2, to: Self.other)
         #expect(few.sentSegments < 200)
         #expect(try Self.cause(of: lossy, few) == nil)
-        let once = try Self.upload(1.2, 33, loss: 0.03) { $0.lossySeconds = 1 }
+        let once = try Self.upload(1.2, 33, loss: 0.03) { $0.lossySeconds = [1] }
         #expect(try Self.cause(of: once, clean) == nil, "one burst is one event")
     }
 
@@ -175,6 +180,14 @@ import TidegateCore
         #expect(longer == .lossBehind(ratio, router: router, isEverywhere: true))
         #expect(try cause(0.03) { $0.gaps = 1 } == nil)
         #expect(try cause(0.005) == nil)
+        let own = try Self.cause(
+            of: Self.upload(1.2, 33, loss: 0.1), Self.upload(1.2, 33, loss: 0.1, to: Self.other)
+        ) { $0.ownTraffic = 2_400_000 }
+        #expect(own.map { Cause.slow($0).party } == .unknown, "this host may fill the line: \(String(describing: own))")
+        let nearlyClean = try Self.upload(20, loss: 0.001, to: Self.other)
+        #expect(try Self.cause(of: Self.upload(1.2, 33, loss: 0.03), nearlyClean)?.segment == .path)
+        let old = try Self.upload(1.2, 33, loss: 0.03) { $0.countsLosses = false }
+        #expect(try Self.cause(of: old, nearlyClean) == nil, "a kernel that does not count what is needed")
     }
 
     @Test("A queue that TCP fills, reordering, and a lossless BBR-like rate are no loss")
@@ -184,21 +197,45 @@ import TidegateCore
         #expect(try Self.cause(of: Self.upload(4.2, 428, loss: 0.008), clean) == nil)
         #expect(try Self.cause(of: Self.upload(3.9, 58, loss: 0.013), clean) == nil)
         // 150 of 10,000 segments came early.
-        #expect(try Self.cause(of: Self.download(20, early: 140), clean) == nil)
-        #expect(try Self.cause(of: Self.download(1.5, early: 220), clean) != nil, "5 % are lost")
+        let read = try Self.download(4.1, from: Self.other)
+        #expect(try Self.cause(of: Self.download(20, early: 140), read) == nil)
+        let lossy = try Self.download(1.5, early: 220)
+        #expect(try Self.cause(of: lossy, read)?.segment == .path, "5 % are lost")
+        #expect(try Self.cause(of: lossy, clean) == nil, "one direction shows nothing about the other")
     }
 
     @Test("A rate limit loses much, builds no queue, lets echoes pass and is faster than random loss")
     func rateLimit() throws {
         let address = Self.server
         let limited = try Self.upload(3.6, 31.6, loss: 0.27)
-        #expect(try Self.cause(of: limited) == .rateLimit(limited.sendRate, to: address))
+        #expect(try Self.cause(of: limited) == .connection(.rateLimit(limited.sendRate, to: address)))
         #expect(try Self.cause(of: Self.upload(1.4, 36, loss: 0.05)) == nil, "random loss")
         let echoes = try Self.cause(of: limited) { evidence in
             evidence.hosts[1].gaps = 9
             evidence.hosts[1].roundTrips.removeLast(12)
         }
-        #expect(echoes != .rateLimit(limited.sendRate, to: address))
+        #expect(echoes != .connection(.rateLimit(limited.sendRate, to: address)))
+    }
+
+    @Test("A connection that is slowed makes a request neither slow nor fast, unless a measurement was asked for")
+    func notAsked() throws {
+        let slow = try Self.download(0.24) { flow in
+            flow.unread = Array(repeating: 78_000, count: 30)
+            flow.ownWindows = Array(repeating: 64_000, count: 3) + Array(repeating: 1024, count: 27)
+        }
+        var evidence = QualityEvidence(interface: "lan")
+        (evidence.target, evidence.flows) = (Self.server, [slow])
+        let quality = QualityTable.quality(of: evidence)
+        #expect(quality.cause == nil && quality.limit == .connection(.unreadData(78_000, by: "wget")))
+        #expect(quality.findings.contains("wget does not read what arrives; 76.1 KiB wait"), "\(quality.findings)")
+    }
+
+    @Test("A deep queue on the way is no small window", arguments: [64, 500])
+    func queue(_ milliseconds: Double) throws {
+        let full = try Self.upload(1.1, milliseconds) { flow in
+            (flow.limitedByPeer, flow.peerWindow) = (.seconds(6), UInt32(1.1e6 / 8 * milliseconds / 1000))
+        }
+        #expect(try Self.cause(of: full) == nil)
     }
 
     @Test("Of short connections nothing is said")

@@ -189,17 +189,19 @@ import TidegateCore
 
     @Test("Without a usual time, a queue of this host's own explains a late router as well; a flat router acquits it")
     func ownQueueAlways() {
-        func cause(router: Double) -> SlowCause? {
+        func cause(router: Double, traffic: Double? = nil) -> SlowCause? {
             let evidence = Self.evidence(
                 router: Answers(router), provider: Answers(382), server: Answers(402), other: Answers(400)
             ) {
-                $0.own.backlogs = Self.waiting
+                ($0.own.backlogs, $0.ownTraffic) = (Self.waiting, traffic)
                 Self.phases(&$0, 402, 410)
             }
             return QualityTable.quality(of: evidence).cause
         }
         #expect(cause(router: 371) == .ownQueue(.milliseconds(371), interface: "lan"))
         #expect(cause(router: 1) == .delayBehind(.milliseconds(382), to: Self.provider, ownTraffic: nil))
+        let fast = cause(router: 371, traffic: 600_000_000)
+        #expect(fast?.segment == .router, "a fast line has a few packets in its queue at any time")
         let quick = Self.evidence { $0.own.backlogs = Self.waiting }
         #expect(QualityTable.quality(of: quick).cause == nil, "nothing is slow")
     }
@@ -223,9 +225,10 @@ import TidegateCore
         }
         let normal: Duration? = isLoss ? nil : .milliseconds(1)
         #expect(cause(151, nil) == .ownQueueDrops(151, interface: "lan", normal: normal))
-        #expect(cause(nil, 47) == .ownQueueDrops(47, interface: "lan", normal: normal))
+        #expect(cause(nil, 47, backlogs: Self.waiting) == .ownQueueDrops(47, interface: "lan", normal: normal))
         #expect(cause(9, 9)?.segment == .router && cause(151, nil, of: 20_000)?.segment == .router)
         #expect(cause(nil, 47, backlogs: [])?.segment == .router, "another interface refused them")
+        #expect(cause(nil, 47)?.segment == .router, "the buffers of their sockets were full")
         let clean = Self.evidence { ($0.own.drops, $0.own.backlogs) = (151, [0]) }
         #expect(QualityTable.quality(of: clean).cause == nil, "nothing is slow")
     }
@@ -300,11 +303,16 @@ import TidegateCore
         let evidence = Self.evidence(provider: Answers(407), server: Answers(427), other: Answers(529)) {
             $0.ownTraffic = hasTraffic ? 3_900_000 : 200_000
             Self.phases(&$0, 427, 430)
+            var flow = Flow(to: Self.other)
+            (flow.program, flow.time, flow.sentBytes) = ("curl", .seconds(2), 950_000)
+            $0.flows = [flow]
         }
-        let cause = try #require(QualityTable.quality(of: evidence).cause)
+        let quality = QualityTable.quality(of: evidence)
+        let cause = try #require(quality.cause)
         #expect(cause.segment == .provider && Cause.slow(cause).party == .unknown)
         #expect("\(Cause.slow(cause))".hasPrefix("the line behind your router takes 407 ms to 100.64.0.2"))
         #expect("\(Cause.slow(cause))".hasSuffix("; this host moves 3.9 Mbit/s") == hasTraffic)
+        #expect(quality.findings == (hasTraffic ? ["curl moves 3.8 Mbit/s to or from \(Self.other)"] : []))
     }
 
     @Test("A queue before the target, with another destination flat, is on the way; distance is no trouble")
@@ -404,10 +412,12 @@ import TidegateCore
             .delayBehind(.milliseconds(407), to: address, ownTraffic: 3_900_000),
             .delayOnTheWay(.milliseconds(322), to: address), .slowResolver(address, .milliseconds(332)),
             .slowServer(.milliseconds(2034), roundTrip: .milliseconds(32)),
-            .lateAccept(.milliseconds(1032), roundTrip: .milliseconds(32)), .unreadData(78_000, by: "postgres"),
-            .smallBuffer(8688, by: "a program of uid 65534", roundTrip: .milliseconds(32)),
-            .serverDoesNotRead(address), .smallWindow(8688, of: address, roundTrip: .milliseconds(32)),
-            .rateLimit(3_600_000, to: address), .serverPauses(.milliseconds(200), address),
+            .lateAccept(.milliseconds(1032), roundTrip: .milliseconds(32)),
+            .connection(.unreadData(78_000, by: "postgres")),
+            .connection(.smallBuffer(8688, by: "a program of uid 65534", roundTrip: .milliseconds(32))),
+            .connection(.serverDoesNotRead(address)),
+            .connection(.smallWindow(8688, of: address, roundTrip: .milliseconds(32))),
+            .connection(.rateLimit(3_600_000, to: address)), .connection(.serverPauses(.milliseconds(200), address)),
             .farResolver(address, .milliseconds(182)),
         ]
         for cause in causes {

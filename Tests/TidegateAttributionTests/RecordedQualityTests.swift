@@ -105,7 +105,7 @@ import TidegateTestKit
         (evidence.phases.tls, evidence.phases.processing) = (.microseconds(3), .microseconds(4))
         evidence.phases.transfer = .microseconds(5)
         evidence.lookup = .init(resolver: far, answer: .microseconds(6), roundTrip: .microseconds(7))
-        (evidence.lateness, evidence.linkErrors, evidence.ownTraffic) = (.microseconds(8), 9, 10)
+        (evidence.lateness, evidence.own.errors, evidence.ownTraffic) = (.microseconds(8), 9, 10)
         #expect(try RecordedQuality(evidence).evidence() == evidence)
     }
 }

@@ -16,7 +16,7 @@ import TidegateTestKit
                 {"address":"198.51.100.2","port":443,"target":"api","direction":"out",\
                 "connections":{"connecting":0,"established":3,"closing":0},\
                 "stalled":{"connecting":0,"unanswered":3,"window":0},"party":"theirs","nextTrySeconds":1.3,\
-                "minRoundTripSeconds":0.018,"retransmitted":10,"sent":110,"answeredSecondsAgo":4.2,\
+                "minRoundTripSeconds":0.018,"retransmitted":10,"sent":110,"limitedBy":null,"answeredSecondsAgo":4.2,\
                 "outcomes":{"lost":2},\
                 "failures":[{"outcome":"lost","party":"theirs","count":2}],\
                 "history":[{"ageSeconds":20,"succeeded":4,"failures":{"theirs":2,"unknown":1}}],\
@@ -24,7 +24,7 @@ import TidegateTestKit
                 {"address":"10.0.9.9","port":null,"target":null,"direction":"out",\
                 "connections":{"connecting":0,"established":0,"closing":0},\
                 "stalled":{"connecting":0,"unanswered":0,"window":0},"party":null,"nextTrySeconds":null,\
-                "minRoundTripSeconds":null,"retransmitted":0,"sent":0,"answeredSecondsAgo":null,\
+                "minRoundTripSeconds":null,"retransmitted":0,"sent":0,"limitedBy":null,"answeredSecondsAgo":null,\
                 "outcomes":{"refused":7},\
                 "failures":[{"outcome":"refused","party":"gateway","count":1},\
                 {"outcome":"refused","party":"theirs","count":4}],"history":[],"owners":[]}],"dropped":0,"unexplained":1}

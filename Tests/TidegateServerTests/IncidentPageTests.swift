@@ -223,9 +223,11 @@ import TidegateTestKit
             state.incidents = state.incidents.filter { $0.finding.party == .upstream && $0.end != nil }
             for index in state.incidents.indices { state.incidents[index].kind = .degraded }
         }
-        let report = try await self.report(fixture)
-        let html = report.html
-        for text in ["<dt>Slow</dt><dd>1 h</dd>", "1 incident, in total slow for 1 h.", "<th scope=\"col\">Slow</th>", "100.000 %"] {
+        let html = try await self.report(fixture).html
+        for text in [
+            "<dt>Slow</dt><dd>1 h</dd>", "1 incident, in total slow for 1 h.", "<th scope=\"col\">Slow</th>",
+            "100.000 %",
+        ] {
             #expect(html.contains(text), "\(text)")
         }
         #expect(!html.contains("silence is the evidence.") && !html.contains("down for 1 h"))

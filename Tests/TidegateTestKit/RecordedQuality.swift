@@ -40,7 +40,7 @@ package struct RecordedQuality: Codable, Sendable {
                 resolver: $0.resolver.description, answer: $0.answer.recorded, roundTrip: $0.roundTrip.recorded)
         }
         self.lateness = evidence.lateness.recorded
-        self.linkErrors = evidence.linkErrors
+        self.linkErrors = evidence.own.errors
         self.ownTraffic = evidence.ownTraffic.map { Int($0) }
     }
 
@@ -56,7 +56,7 @@ package struct RecordedQuality: Codable, Sendable {
                 roundTrip: .microseconds($0.roundTrip))
         }
         evidence.lateness = .microseconds(self.lateness)
-        evidence.linkErrors = self.linkErrors
+        evidence.own.errors = self.linkErrors
         evidence.ownTraffic = self.ownTraffic.map(Double.init)
         return evidence
     }

@@ -5,9 +5,9 @@ package enum SlowCause: Sendable, Hashable {
     /// The queue of this host's own interface is full.
     case ownQueueDrops(UInt64, interface: String, normal: Duration? = nil)
     /// The access point is received too weakly, in dBm; `repeated` is the share of frames that were sent again.
-    case weakRadio(interface: String, signal: Int, repeated: Double?)
+    case weakRadio(interface: String, signal: Int, repeated: Double?, normal: Duration? = nil)
     /// The access point is received well, and frames are sent again or given up: a crowded channel.
-    case disturbedRadio(interface: String, repeated: Double, failed: Double)
+    case disturbedRadio(interface: String, repeated: Double, failed: Double, normal: Duration? = nil)
     /// Packets are lost before or in the router, and the interface counts errors.
     case lossOnLink(Double, interface: String)
     /// Packets are lost before or in the router.
@@ -33,18 +33,8 @@ package enum SlowCause: Sendable, Hashable {
     case slowServer(Duration, roundTrip: Duration)
     /// The server accepts connections so late, although a round trip is short.
     case lateAccept(Duration, roundTrip: Duration)
-    /// A program does not read what arrives: so many bytes wait.
-    case unreadData(Int, by: String)
-    /// A program's receive buffer takes so many bytes in a round trip.
-    case smallBuffer(Int, by: String, roundTrip: Duration)
-    /// The server does not read what a program sends.
-    case serverDoesNotRead(IPAddress)
-    /// The server's receive window takes so many bytes in a round trip.
-    case smallWindow(Int, of: IPAddress, roundTrip: Duration)
-    /// Something on the way drops what exceeds a rate, in bits per second.
-    case rateLimit(Double, to: IPAddress)
-    /// The server sends in pieces, with pauses so long.
-    case serverPauses(Duration, IPAddress)
+    /// A program, the server or the way slows a connection.
+    case connection(SlowConnection)
     /// The way to the resolver takes long, not the resolver.
     case farResolver(IPAddress, Duration)
 
@@ -55,22 +45,23 @@ package enum SlowCause: Sendable, Hashable {
         case .lossOnLink, .weakRadio, .disturbedRadio: .link
         case .lossNear, .lossInOrBehind, .delayNear: .router
         case .lossBehind, .delayBehind: .provider
-        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .rateLimit, .farResolver: .path
+        case .lossOnTheWay, .echoLoss, .delayOnTheWay, .farResolver: .path
         case .slowResolver: .resolver
-        case .slowServer, .lateAccept, .serverDoesNotRead, .smallWindow, .serverPauses: .server
-        case .unreadData, .smallBuffer: .program
+        case .slowServer, .lateAccept: .server
+        case .connection(let cause): cause.segment
         }
     }
 
     /// The responsible party; unknown where two cannot be told apart.
     var party: FaultParty {
         switch self {
-        case .ownQueue, .ownQueueDrops, .lossOnLink, .weakRadio, .disturbedRadio, .unreadData, .smallBuffer: .mine
+        case .ownQueue, .ownQueueDrops, .lossOnLink, .weakRadio, .disturbedRadio: .mine
         case .lossNear, .lossInOrBehind, .echoLoss, .delayNear, .delayBehind, .farResolver: .unknown
         case .lossBehind(_, router: _, let isEverywhere): isEverywhere ? .upstream : .unknown
-        case .lossOnTheWay, .delayOnTheWay, .rateLimit: .path
+        case .lossOnTheWay, .delayOnTheWay: .path
         case .slowResolver: .resolver
-        case .slowServer, .lateAccept, .serverDoesNotRead, .smallWindow, .serverPauses: .theirs
+        case .slowServer, .lateAccept: .theirs
+        case .connection(let cause): cause.party
         }
     }
 
@@ -80,13 +71,13 @@ package enum SlowCause: Sendable, Hashable {
             ("ownQueue", "this host's own queue on \(interface) takes \(delay.shortText)" + Self.instead(normal))
         case .ownQueueDrops(let count, let interface, normal: _):
             ("ownQueueDrops", "this host's own queue on \(interface) is full: it dropped \(count) packets")
-        case .weakRadio(let interface, let signal, let repeated):
+        case .weakRadio(let interface, let signal, let repeated, normal: _):
             (
                 "weakRadio",
                 "the radio link of \(interface) is weak (−\(signal.magnitude) dBm"
                     + (repeated.map { ", \(Self.percent($0)) of frames sent again" } ?? "") + ")"
             )
-        case .disturbedRadio(let interface, let repeated, let failed):
+        case .disturbedRadio(let interface, let repeated, let failed, normal: _):
             (
                 "disturbedRadio",
                 "the radio link of \(interface) repeats \(Self.percent(repeated)) of its frames"
@@ -127,17 +118,7 @@ package enum SlowCause: Sendable, Hashable {
                 "lateAccept",
                 "the server accepts a connection after \(time.shortText); a round trip takes \(trip.shortText)"
             )
-        case .unreadData(let bytes, let program):
-            ("unreadData", "\(program) does not read what arrives; \(ByteText(Int64(bytes))) wait")
-        case .smallBuffer(let bytes, let program, let trip):
-            ("smallBuffer", "\(program) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
-        case .serverDoesNotRead(let server): ("serverDoesNotRead", "\(server) does not read what is sent to it")
-        case .smallWindow(let bytes, let server, let trip):
-            ("smallWindow", "\(server) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
-        case .rateLimit(let bits, let server):
-            ("rateLimit", "something on the way to \(server) drops what exceeds \(Self.rate(bits))")
-        case .serverPauses(let pause, let server):
-            ("serverPauses", "\(server) sends in pieces, with pauses of \(pause.shortText)")
+        case .connection(let cause): cause.texts
         case .farResolver(let server, let time):
             ("farResolver", "the way to the resolver \(server) takes \(time.shortText)")
         }
@@ -149,7 +130,55 @@ package enum SlowCause: Sendable, Hashable {
         normal.map { " instead of \($0.shortText)" } ?? ""
     }
 
-    private static func rate(_ bits: Double) -> String { "\((bits / 100_000).rounded() / 10) Mbit/s" }
+    fileprivate static func rate(_ bits: Double) -> String { "\((bits / 100_000).rounded() / 10) Mbit/s" }
+}
+
+/// What makes a connection slow, as the kernel's counters of it show.
+package enum SlowConnection: Sendable, Hashable {
+    /// A program does not read what arrives: so many bytes wait.
+    case unreadData(Int, by: String)
+    /// A program's receive buffer takes so many bytes in a round trip.
+    case smallBuffer(Int, by: String, roundTrip: Duration)
+    /// The server does not read what a program sends.
+    case serverDoesNotRead(IPAddress)
+    /// The server's receive window takes so many bytes in a round trip.
+    case smallWindow(Int, of: IPAddress, roundTrip: Duration)
+    /// Something on the way drops what exceeds a rate, in bits per second.
+    case rateLimit(Double, to: IPAddress)
+    /// The server sends in pieces, with pauses so long.
+    case serverPauses(Duration, IPAddress)
+
+    fileprivate var segment: Segment {
+        switch self {
+        case .unreadData, .smallBuffer: .program
+        case .serverDoesNotRead, .smallWindow, .serverPauses: .server
+        case .rateLimit: .path
+        }
+    }
+
+    fileprivate var party: FaultParty {
+        switch self {
+        case .unreadData, .smallBuffer: .mine
+        case .serverDoesNotRead, .smallWindow, .serverPauses: .theirs
+        case .rateLimit: .path
+        }
+    }
+
+    fileprivate var texts: CauseTexts {
+        switch self {
+        case .unreadData(let bytes, let program):
+            ("unreadData", "\(program) does not read what arrives; \(ByteText(Int64(bytes))) wait")
+        case .smallBuffer(let bytes, let program, let trip):
+            ("smallBuffer", "\(program) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
+        case .serverDoesNotRead(let server): ("serverDoesNotRead", "\(server) does not read what is sent to it")
+        case .smallWindow(let bytes, let server, let trip):
+            ("smallWindow", "\(server) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
+        case .rateLimit(let bits, let server):
+            ("rateLimit", "something on the way to \(server) drops what exceeds \(SlowCause.rate(bits))")
+        case .serverPauses(let pause, let server):
+            ("serverPauses", "\(server) sends in pieces, with pauses of \(pause.shortText)")
+        }
+    }
 }
 
 /// A part of the path to a target.

@@ -40,7 +40,7 @@ package struct FlowLimits: Sendable, Hashable {
         }
     }
 
-    /// The limit of more than half of the time; nil if there is none, or if the whole time is less than a second.
+    /// The limit of more than half of the time; nil without such a limit, or if the whole time is less than a second.
     package var main: FlowLimit? {
         let total = FlowLimit.allCases.reduce(0) { $0 + self[$1] }
         return total < 1000 ? nil : FlowLimit.allCases.first { self[$0] * 2 > total }
@@ -69,14 +69,16 @@ package struct Flow: Sendable, Hashable {
     package var sentSegments: UInt64 = 0
     /// Segments that were sent again and had not arrived (RFC 2883).
     package var lostSegments: UInt64 = 0
-    /// In how many different seconds segments were lost.
-    package var lossySeconds = 0
+    /// Whether the kernel counts lost and early segments (Linux 5.4).
+    package var countsLosses = false
+    /// The seconds in which segments were lost.
+    package var lossySeconds: Set<UInt64> = []
     /// Segments with data that arrived.
     package var receivedSegments: UInt64 = 0
     /// Segments that arrived before an earlier one: it was lost, or overtaken.
     package var earlySegments: UInt64 = 0
-    /// In how many different seconds segments were early.
-    package var earlySeconds = 0
+    /// The seconds in which segments were early.
+    package var earlySeconds: Set<UInt64> = []
     /// Bytes that the peer acknowledged.
     package var sentBytes: UInt64 = 0
     /// Bytes that arrived.
@@ -89,8 +91,6 @@ package struct Flow: Sendable, Hashable {
     package var peerWindow: UInt32 = 0
     /// The maximum segment size for sending, in bytes.
     package var segmentSize: UInt32 = 0
-    /// How often the program had given the kernel nothing more to send.
-    package var idleSamples = 0
     /// The receive windows that this host advertised, in bytes; empty if the kernel does not say (before Linux 6.2).
     package var ownWindows: [UInt32] = []
     /// Bytes that waited for the program at each sample.
@@ -115,6 +115,18 @@ package struct Flow: Sendable, Hashable {
     package var sendRate: Double { Double(self.sentBytes) * 8 / max(self.time.inSeconds, 0.001) }
     /// In bits per second.
     package var receiveRate: Double { Double(self.receivedBytes) * 8 / max(self.time.inSeconds, 0.001) }
+
+    /// An entry of `connections` in `quality`.
+    var json: JSONValue {
+        [
+            "address": .string(self.address.description), "program": .string(self.program),
+            "seconds": .seconds(self.time), "sentSegments": .whole(self.sentSegments),
+            "lostSegments": .whole(self.lostSegments), "receivedSegments": .whole(self.receivedSegments),
+            "earlySegments": .whole(self.earlySegments), "sentBytes": .whole(self.sentBytes),
+            "receivedBytes": .whole(self.receivedBytes), "unreadBytes": .whole(self.unreadBytes),
+            "limitedByPeerSeconds": .seconds(self.limitedByPeer), "roundTripSeconds": .seconds(self.roundTrip),
+        ]
+    }
 
     private static func median<Value: Comparable>(_ values: [Value]) -> Value? {
         values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]

@@ -2,6 +2,8 @@
 package struct Quality: Sendable, Hashable {
     /// What makes the target slow; nil if nothing does, or if it is not known.
     package var cause: SlowCause?
+    /// What slows a connection of a program to the target; nil if nothing does.
+    package var limit: SlowCause?
     /// What to do about it, in one sentence; empty if there is nothing to do.
     package var advice = ""
     /// What was measured.
@@ -24,14 +26,19 @@ package struct Quality: Sendable, Hashable {
                 "segment": .string(host.segment.rawValue), "address": .string(host.address.description),
                 "lossRatio": .optional(host.lossRatio),
                 "lossInterval": host.lossInterval.map { [.number($0.lowerBound), .number($0.upperBound)] } ?? .null,
-                "roundTripSeconds": .seconds(host.median), "samples": .whole(host.sent),
+                "roundTripSeconds": .seconds(host.median), "normalSeconds": .seconds(host.normal),
+                "samples": .whole(host.sent),
             ]
         }
         return [
             "slow": .bool(self.cause != nil), "begins": .optional(self.cause?.segment.rawValue),
             "party": .optional(self.cause?.party.rawValue), "cause": .optional(self.cause?.texts.code),
             "advice": .string(self.advice), "segments": .array(segments),
+            "limitedBy": .optional(self.limit?.texts.code),
             "cannotJudge": .texts(self.hidden.map(\.rawValue)), "link": self.evidence.own.json,
+            "connections": .array(self.evidence.flows.prefix(Self.mostConnections).map(\.json)),
         ]
     }
+
+    private static let mostConnections = 8
 }

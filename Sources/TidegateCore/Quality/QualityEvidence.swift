@@ -68,6 +68,8 @@ package struct QualityEvidence: Sendable, Hashable {
     package var reference: Host?
     /// The address that was asked; nil if only the way out was measured.
     package var target: IPAddress?
+    /// Whether a measurement was asked for, however quick the target is.
+    package var isAsked = false
     /// The connections that moved or held data meanwhile.
     package var flows: [Flow] = []
     /// How long each of a few connects took, or was waited for; empty if none was made.

@@ -108,8 +108,10 @@ enum Buckets {
     static let tasks: [Double] = Buckets.requests + [30, 60, 120, 300, 600]
     /// A phase of an attempt, or a dump.
     static let phases: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// A round trip to a host on the way out.
-    static let roundTrips: [Double] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2]
+    /// A round trip to a host on the way out; fine where a rise of 30 ms matters.
+    static let roundTrips: [Double] = [
+        0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.2, 0.4, 1,
+    ]
     /// A wait for a path or for the next attempt.
     static let waits: [Double] = [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
     /// From the kernel's message to the verdict.

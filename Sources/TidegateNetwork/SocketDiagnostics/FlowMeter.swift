@@ -15,32 +15,41 @@ package final class FlowWatch: Sendable {
         }
     }
 
-    /// Lists the connections every `interval` for `time`; `completion` is called once, on the watch's thread, with
-    /// those to other hosts that moved or held data.
+    /// Lists the connections, and reads the queue of an interface, every `interval` for `time`.
     ///
-    /// It ends early on a host with so many connections that a list takes long, or whose kernel refuses lists.
+    /// `completion` is called once, on the watch's thread, with the connections to other hosts that moved or held data,
+    /// and with what this host's side of `interface` showed. On a host with so many connections that lists take long, or
+    /// whose kernel refuses them, it gets those listed until then.
     package func watch(
-        every interval: Duration, for time: Duration, completion: @escaping @Sendable ([Flow]) -> Void
+        _ interface: String, every interval: Duration, for time: Duration,
+        completion: @escaping @Sendable ([Flow], HostEvidence) -> Void
     ) {
-        if !self.thread.send(.init(interval: interval, time: time, completion: completion)) { completion([]) }
+        let request = FlowWatchLoop.Request(
+            interface: interface, interval: interval, time: time, completion: completion)
+        if !self.thread.send(request) { completion([], HostEvidence()) }
     }
 }
 
 private final class FlowWatchLoop: LoopHandler {
     struct Request: Sendable {
+        let interface: String
         let interval: Duration
         let time: Duration
-        let completion: @Sendable ([Flow]) -> Void
+        let completion: @Sendable ([Flow], HostEvidence) -> Void
     }
 
     private struct Watch {
         let request: Request
         let end: MonotonicTime
         var meter = FlowMeter()
+        var slowLists = 0
+        let before: HostEvidence
+        var backlogs: [UInt32] = []
     }
 
-    /// A list that takes longer disturbs the measurement beside it.
+    /// Lists that take longer disturb the measurement beside them; a single one may have been interrupted.
     private static let longestList = Duration.milliseconds(20)
+    private static let mostSlowLists = 3
     private static let mostFlows = 64
 
     private let loop: Loop
@@ -56,7 +65,8 @@ private final class FlowWatchLoop: LoopHandler {
     func receive(_ request: Request) {
         self.lastToken += 1
         let end = self.loop.clock.monotonic() + request.time
-        self.watches[self.lastToken] = Watch(request: request, end: end)
+        self.watches[self.lastToken] = Watch(
+            request: request, end: end, before: HostEvidence.read(request.interface))
         self.timerFired(self.lastToken)
     }
 
@@ -65,11 +75,15 @@ private final class FlowWatchLoop: LoopHandler {
     func timerFired(_ token: UInt64) {
         guard var watch = self.watches[token] else { return }
         let start = self.loop.clock.monotonic()
-        let isListed = self.list(into: &watch.meter, at: start)
+        if watch.slowLists < Self.mostSlowLists {
+            let isListed = self.list(into: &watch.meter, at: start)
+            let isSlow = self.loop.clock.monotonic() - start > Self.longestList
+            watch.slowLists = isListed ? watch.slowLists + (isSlow ? 1 : 0) : Self.mostSlowLists
+        }
+        if let backlog = HostEvidence.backlog(of: watch.request.interface) { watch.backlogs.append(backlog) }
         self.watches[token] = watch
-        let now = self.loop.clock.monotonic()
         let next = start + watch.request.interval
-        guard isListed, next <= watch.end, now - start <= Self.longestList else { return self.finish(token) }
+        guard next <= watch.end else { return self.finish(token) }
         _ = self.loop.schedule(at: next, token: token)
     }
 
@@ -93,7 +107,9 @@ private final class FlowWatchLoop: LoopHandler {
 
     private func finish(_ token: UInt64) {
         guard let watch = self.watches.removeValue(forKey: token) else { return }
-        watch.request.completion(watch.meter.flows(most: Self.mostFlows, programs: SocketPrograms.byInode))
+        var own = HostEvidence.read(watch.request.interface).since(watch.before)
+        own.backlogs = watch.backlogs
+        watch.request.completion(watch.meter.flows(most: Self.mostFlows, programs: SocketPrograms.byInode), own)
     }
 }
 
@@ -105,9 +121,6 @@ package struct FlowMeter {
         var last: TCPInfo
         var inode: UInt32
         var user: UInt32?
-        // The last second with a loss, and with an early segment.
-        var lossySecond: UInt64?
-        var earlySecond: UInt64?
     }
 
     private var entries: [UInt64: Entry] = [:]
@@ -135,7 +148,7 @@ package struct FlowMeter {
         func key(_ entry: Entry) -> (UInt64, UInt32) {
             (entry.flow.sentSegments + entry.flow.receivedSegments, entry.inode)
         }
-        let moved = self.entries.values.filter { key($0).0 > 0 || $0.flow.busy > .zero || $0.flow.unreadBytes > 0 }
+        let moved = self.entries.values.filter(\.isActive)
             .sorted { key($0) > key($1) }.prefix(most)
         let names = moved.isEmpty ? [:] : programs()
         return moved.map { entry in
@@ -148,6 +161,10 @@ package struct FlowMeter {
 }
 
 extension FlowMeter.Entry {
+    fileprivate var isActive: Bool {
+        self.flow.sentSegments + self.flow.receivedSegments > 0 || self.flow.busy > .zero || !self.flow.unread.isEmpty
+    }
+
     fileprivate mutating func add(_ report: SocketReport, _ info: TCPInfo, at now: MonotonicTime) {
         let (before, second) = (self.last, now.nanoseconds / 1_000_000_000)
         self.last = info
@@ -155,24 +172,23 @@ extension FlowMeter.Entry {
         self.flow.time = now - self.start.time
         self.flow.sentSegments += UInt64(info.sentDataSegments.growth(since: before.sentDataSegments))
         // From the start: the peer reports later that a segment had arrived.
-        self.flow.lostSegments = UInt64(info.lostSegments.growth(since: self.start.info.lostSegments))
-        if info.lostSegments > before.lostSegments, self.lossySecond != second {
-            self.flow.lossySeconds += 1
-            self.lossySecond = second
-        }
+        let lost = (
+            start: self.start.info.lostSegments ?? 0, before: before.lostSegments ?? 0, now: info.lostSegments ?? 0
+        )
+        self.flow.countsLosses = info.lostSegments != nil
+        self.flow.lostSegments = UInt64(lost.now.growth(since: lost.start))
+        if lost.now > lost.before { self.flow.lossySeconds.insert(second) }
         self.flow.receivedSegments += UInt64(info.receivedDataSegments.growth(since: before.receivedDataSegments))
         self.flow.earlySegments += UInt64(info.earlySegments.growth(since: before.earlySegments))
-        if info.earlySegments > before.earlySegments, self.earlySecond != second {
-            self.flow.earlySeconds += 1
-            self.earlySecond = second
-        }
+        if info.earlySegments > before.earlySegments { self.flow.earlySeconds.insert(second) }
         self.flow.sentBytes += info.acknowledgedBytes.growth(since: before.acknowledgedBytes)
         self.flow.receivedBytes += info.receivedBytes.growth(since: before.receivedBytes)
         self.flow.busy += .microseconds(Int64(clamping: info.busy.growth(since: before.busy)))
         self.flow.limitedByPeer += .microseconds(
             Int64(clamping: info.limitedByPeer.growth(since: before.limitedByPeer)))
         (self.flow.peerWindow, self.flow.segmentSize) = (info.sendWindow, info.sentSegmentSize)
-        if info.isLimitedByProgram, info.unsentBytes == 0 { self.flow.idleSamples += 1 }
+        // Most connections of a busy host are idle.
+        guard self.isActive || report.receiveQueue > 0 else { return }
         if let window = info.receiveWindow { self.flow.ownWindows.append(window) }
         self.flow.unread.append(report.receiveQueue)
         self.flow.pauses.append(.milliseconds(Int64(info.lastDataReceived)))

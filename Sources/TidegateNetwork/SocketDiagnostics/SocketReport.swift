@@ -56,6 +56,9 @@ package struct SocketReport: Sendable, Hashable {
     package var controlGroup: UInt64?
     /// The state of the connection; nil if the kernel does not report it.
     package var tcp: TCPInfo?
+
+    /// Whether the packets of a connection that is being opened do not leave this host.
+    package var isNeverSent: Bool { self.tcp?.retransmittedSegments == 0 && self.timerExpiries > 0 }
 }
 
 /// The fields of `struct tcp_info` (include/uapi/linux/tcp.h) used to judge connections.
@@ -106,12 +109,13 @@ package struct TCPInfo: Sendable, Hashable {
     package var sendWindow: UInt32 = 0
     /// The receive window that this host advertised, in bytes; nil if the kernel does not report it (before Linux 6.2).
     package var receiveWindow: UInt32?
-    /// The receiver's estimate of the round trip in microseconds; 0 if there is none.
+    /// The receiver's estimate of the round trip in microseconds; 0 without one.
     package var receiveRoundTrip: UInt32 = 0
     /// Sent segments with data, including those sent again.
     package var sentDataSegments: UInt32 = 0
-    /// Segments sent again that had not arrived, as far as the peer reports it (RFC 2883).
-    package var lostSegments: UInt32 = 0
+    /// Segments sent again that had not arrived, as far as the peer reports it (RFC 2883); nil if the kernel does not
+    /// count what is needed (before Linux 5.4).
+    package var lostSegments: UInt32?
     /// Received segments that came before an earlier one.
     package var earlySegments: UInt32 = 0
     /// Microseconds during which data was on its way.
@@ -159,8 +163,7 @@ package struct TCPInfo: Sendable, Hashable {
         if bytes.count >= 236 { self.receiveWindow = word(232) }
         self.receiveRoundTrip = word(92)
         self.sentDataSegments = word(156)
-        // A kernel that does not count duplicates may have sent all of them for nothing.
-        self.lostSegments = bytes.count >= 220 ? word(100) - min(word(100), word(216)) : 0
+        if bytes.count >= 228 { self.lostSegments = word(100) - min(word(100), word(216)) }
         self.earlySegments = word(224)
         self.busy = long(168)
         self.limitedByPeer = long(176)

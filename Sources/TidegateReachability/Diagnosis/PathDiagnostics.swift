@@ -76,6 +76,13 @@ package final class PathDiagnostics: Sendable {
         return explanation
     }
 
+    /// What slows single connections of any program, by the remote's address; watches them for some seconds.
+    package func slowConnections() async -> [IPAddress: SlowCause] {
+        let time = Thresholds.rhythmTime + .seconds(1)
+        let seen = await self.dependencies.flows(beside: "", every: .milliseconds(200), for: time)
+        return QualityTable.causes(of: seen.flows)
+    }
+
     /// Measures the path to a target beside that to others; nil if the target was not reached.
     func evidence(of target: ExplainTarget, comparedWith others: [IPAddress]) async -> QualityEvidence? {
         let found = await self.findings(
@@ -236,9 +243,13 @@ extension PathDiagnostics {
         }
 
         /// Watches the connections of all programs; none if its thread cannot start or the Swift task is cancelled.
-        func flows(every interval: Duration, for time: Duration) async -> [Flow] {
-            guard let watch = self.flowWatch.thread else { return [] }
-            return await Promise.value { watch.watch(every: interval, for: time, completion: $0) } ?? []
+        func flows(
+            beside interface: String, every interval: Duration, for time: Duration
+        ) async -> (flows: [Flow], own: HostEvidence) {
+            guard let watch = self.flowWatch.thread else { return ([], HostEvidence()) }
+            return await Promise.value { done in
+                watch.watch(interface, every: interval, for: time) { done(($0, $1)) }
+            } ?? ([], HostEvidence())
         }
 
         /// The route question for a resolver.

@@ -10,7 +10,6 @@ struct QualityMeter: Sendable {
     private static let fewestEchoes = 46
     /// A later answer counts as lost.
     private static let echoLimit = Duration.seconds(1)
-    private static let queueReadings = 10
     private static let searchLimit = Duration.milliseconds(550)
     /// The first host beyond the router is looked for up to this hop; a router at home may be behind another one.
     private static let hopLimits = 2...4
@@ -26,34 +25,33 @@ struct QualityMeter: Sendable {
         async let lookup = self.lookup
         let hosts = await self.hosts
         let length = max(time ?? .zero, self.interval * Self.fewestEchoes)
-        async let flows = self.diagnostics.dependencies.flows(every: self.interval * 5, for: length)
+        async let seen = self.diagnostics.dependencies.flows(
+            beside: self.path.evidence.interface, every: self.interval * 5, for: length)
         async let connects = self.connects
         let (before, start) = (InterfaceCounters(of: evidence.interface), self.now)
-        let own = HostEvidence.read(evidence.interface)
-        async let backlogs = self.backlogs(for: length)
         let burst = await self.burst(to: hosts, for: length)
-        evidence.own = HostEvidence.read(evidence.interface).since(own)
-        evidence.own.backlogs = await backlogs
         if let before, let after = InterfaceCounters(of: evidence.interface) {
             evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
         }
         evidence.lateness = burst.lateness
         evidence.hosts = burst.hosts.filter { $0.segment != .reference }
         evidence.reference = burst.hosts.first { $0.segment == .reference }
-        (evidence.lookup, evidence.flows, evidence.connects) = await (lookup, flows, connects)
+        (evidence.lookup, evidence.connects, evidence.isAsked) = (await lookup, await connects, time != nil)
+        let own: HostEvidence
+        (evidence.flows, own) = await seen
+        evidence.own = own
+        evidence.flows = await self.onThisWay(evidence.flows)
         return evidence
     }
 
-    // Readings of the own queue, spread over the echoes.
-    private func backlogs(for time: Duration) async -> [UInt32] {
-        var backlogs: [UInt32] = []
-        for _ in 0..<Self.queueReadings {
-            guard let backlog = HostEvidence.backlog(of: self.path.evidence.interface) else { return [] }
-            backlogs.append(backlog)
-            await self.wait(until: self.now + time / Self.queueReadings)
-            if Task.isCancelled { break }
-        }
-        return backlogs
+    // Those to neighbours, into containers and through tunnels show nothing about the way out.
+    private func onThisWay(_ flows: [Flow]) async -> [Flow] {
+        let way = (await self.diagnostics.monitor.route(to: self.path.target)).verdict.path
+        return await flows.concurrentMap { flow -> Flow? in
+            if flow.address == self.path.target { return flow }
+            let path = (await self.diagnostics.monitor.route(to: flow.address)).verdict.path
+            return path?.gateway == way?.gateway && path?.interface == way?.interface ? flow : nil
+        }.compactMap(\.self)
     }
 
     // MARK: Hosts on the path
@@ -103,9 +101,10 @@ struct QualityMeter: Sendable {
     private var connects: [Duration] {
         get async {
             guard let request = self.path.connect else { return [] }
-            return await [1, 2, 3].concurrentMap { _ in
-                await self.diagnostics.web.check(request).phases.connect ?? request.limit
-            }
+            return await [1, 2, 3].concurrentMap { _ -> Duration? in
+                let result = await self.diagnostics.web.check(request)
+                return result.phases.connect ?? (result.failure == .timedOut ? request.limit : nil)
+            }.compactMap(\.self)
         }
     }
 

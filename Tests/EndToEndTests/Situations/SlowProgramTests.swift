@@ -87,6 +87,33 @@ struct SlowProgramTests {
         #expect(quality?["party"] == .optional(situation.party), "\(situation.name): \(output)")
     }
 
+    @Test("A verbose transfer ends with what slowed it")
+    func fetch() async throws {
+        let lab = try await SlowLab()
+        defer { lab.end() }
+        let server = try Program(
+            lab.server.inside([
+                "python3", "-c",
+                """
+                import socket, time
+                s = socket.socket(); s.bind(("", 81)); s.listen(); print(flush=True)
+                c = s.accept()[0]; c.recv(65536)
+                c.send(b"HTTP/1.1 200 OK\\r\\nConnection: close\\r\\n\\r\\n")
+                for _ in range(25): c.send(b"x" * 10000); time.sleep(0.4)
+                """,
+            ]))
+        defer { server.signal(SIGKILL) }
+        #expect(await eventually { server.outputSoFar == "\n" })
+        let output = try await Program(
+            lab.client.inside([
+                BuiltProduct.path(of: "tidegate"), "fetch", "-v", "-o", "/dev/null",
+                "http://\(SlowLab.serverAddress):81/",
+            ])
+        ).finish()
+        let last = output.errors.split(separator: "\n").last { $0.hasPrefix("* ") }
+        #expect(last?.contains(": 203.0.113.2 sends in pieces, with pauses of ") ?? false, "\(output)")
+    }
+
     @Test("A server that answers only the second SYN of each connection accepts late")
     func lateAccept() async throws {
         let lab = try await SlowLab()

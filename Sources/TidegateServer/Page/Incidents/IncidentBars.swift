@@ -41,7 +41,7 @@ struct IncidentBars {
         }
         let dark = day.coverage.stopped + day.coverage.suspended
         let texts =
-            (parties.isEmpty && day.coverage.watched > .zero ? ["not down"] : parties)
+            (parties.isEmpty && day.coverage.watched > .zero ? ["no downtime"] : parties)
             + (dark >= .seconds(60) ? ["not watched \(dark.shortText)"] : [])
         return "\(self.name(day.start)): \(texts.joined(separator: ", "))"
     }
