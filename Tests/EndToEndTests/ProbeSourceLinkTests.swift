@@ -133,6 +133,8 @@ private final class TwoLinks {
                 route add default via 10.\(number).0.1 dev \(name) table 10\(number)
                 rule add from 10.\(number).0.0/24 table 10\(number)
                 """)
+            try self.here.waitForLinks(name)
+            try host.waitForLinks("cable")
             peers.append((name, host))
         }
         self.peers = peers

@@ -28,7 +28,7 @@ struct HungDiskTests {
         ])
         defer { submit.signal(SIGKILL) }
         // The disk may hang for an entry of the daemon's own before anybody has asked for something.
-        #expect(await eventually(within: .seconds(60)) { Self.hasConnection(disk.file("run/control.sock")) })
+        #expect(await eventually { Self.hasConnection(disk.file("run/control.sock")) })
         #expect(await eventually(within: .seconds(60)) { disk.wasReached(.hungSync) })
         daemon.signal(SIGTERM)
         let end = await daemon.finish(within: .seconds(120))

@@ -86,7 +86,8 @@ package final class Program: Sendable {
     /// `prefix` starts the command that asks, so that it can run in a network namespace.
     package static func answers(_ url: String, prefix: [String] = []) async throws {
         let isAnswered = try await eventually {
-            try await self.run(prefix + ["curl", "-sf", "-o", "/dev/null", url]).status == 0
+            // A server that is starting may accept a connection and never answer it.
+            try await self.run(prefix + ["curl", "-sf", "--max-time", "5", "-o", "/dev/null", url]).status == 0
         }
         guard isAnswered else { throw NotStarted(description: "\(url) does not answer") }
     }
