@@ -23,7 +23,7 @@ struct SidecarDashboardTests {
     private static let emptyPanels: Set = [
         "Resync duration", "Time until certificates expire", "Time until certificates of probed servers expire",
         "Round trips", "Slowest round trips", "Lost echoes", "Segments sent again", "Way out", "Slow times by party",
-        "Slowness of the way out", "Slowness of targets", "Time to the first byte",
+        "Slowness of the way out", "Slowness of targets", "Time to the first byte", "Slow targets",
     ]
 
     // A scrape that takes longer than its second fires TidegateDown as well.
