@@ -107,6 +107,9 @@ struct QualityMachine {
         return self.events
     }
 
+    /// Whether the next echo has to confirm what was measured.
+    var isUnconfirmed: Bool { self.unconfirmed != nil }
+
     /// What should be measured now; nil if nothing should.
     func due(at now: MonotonicTime) -> Subject? {
         guard self.path != nil else { return nil }

@@ -65,7 +65,7 @@ package final class QualityWatch: Sendable {
             guard let path, !path.metered.isCostly, self.host.latest?.state != .checking, late <= Thresholds.lateTimer
             else { continue }
             if isRound { await self.ask(on: path, status, &round) }
-            await self.measureIfDue(on: path, status)
+            await self.measureIfDue(on: path, status, &round)
         }
     }
 
@@ -112,7 +112,7 @@ package final class QualityWatch: Sendable {
         self.feed(.echoes(echoes))
     }
 
-    private func measureIfDue(on path: NetworkPath, _ status: ReachabilityStatus) async {
+    private func measureIfDue(on path: NetworkPath, _ status: ReachabilityStatus, _ round: inout Round) async {
         let now = self.now.monotonic
         guard let subject = self.machine.withLock({ $0.due(at: now) }) else { return }
         let evidence = await self.evidence(of: subject, on: path, self.quality.hosts, status)
@@ -121,6 +121,8 @@ package final class QualityWatch: Sendable {
             self.diagnostics.monitor.status.global.path?.identity == path.identity
             && self.host.latest.map { $0.state == .decided && !$0.isBroken } ?? true
         self.feed(.measured(subject, isValid ? evidence : nil))
+        // The echo that has to confirm it comes soon.
+        if self.machine.withLock({ $0.isUnconfirmed }) { round.next = self.now.monotonic + Self.checkInterval }
     }
 
     // A target on another path says nothing about this one.
