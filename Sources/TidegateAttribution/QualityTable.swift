@@ -170,8 +170,9 @@ package struct QualityTable {
 
     private var lossNear: SlowCause? {
         // One gap is one event, and may be that of a change of the access point.
-        guard let router = self.host(.router), router.gaps > 1,
-            let (_, ratio) = Self.lossyPool([router] + self.behind(.router), spread: 3)
+        let later = self.behind(.router)
+        guard let router = self.host(.router), router.gaps > 1, later.allSatisfy({ $0.gaps <= router.gaps * 3 }),
+            let (_, ratio) = Self.lossyPool([router] + later)
         else { return nil }
         if let drops = self.ownDrops { return .ownQueueDrops(drops, interface: self.evidence.interface) }
         let own = self.evidence.own
@@ -181,7 +182,7 @@ package struct QualityTable {
     }
 
     private var lossBehind: SlowCause? {
-        guard let router = self.host(.router), let (later, ratio) = Self.lossyPool(self.behind(.router), spread: 4)
+        guard let router = self.host(.router), let (later, ratio) = Self.lossyPool(self.behind(.router))
         else { return nil }
         return Self.isCleaner(router, than: later)
             // A line that this host fills loses packets as well.
@@ -208,14 +209,17 @@ package struct QualityTable {
         return self.evidence.total >= Thresholds.slowTarget ? .echoLoss(ratio, to: target.address) : nil
     }
 
-    // Several hosts as one, and the loss of the least lossy one, if all of them lose about the same; nil for a single one.
-    private static func lossyPool(_ hosts: [Host], spread: Int) -> (pool: Host, ratio: Double)? {
-        guard hosts.count > 1, var pool = hosts.first, let least = hosts.map(\.gaps).min(), least > 0,
-            hosts.allSatisfy({ $0.gaps <= least * spread })
+    // Several hosts as one, and the loss that half of them have at least, if all of them lose; nil for a single one, and if only one
+    // of them loses much: that is its own loss.
+    private static func lossyPool(_ hosts: [Host]) -> (pool: Host, ratio: Double)? {
+        let gaps = hosts.map(\.gaps).sorted()
+        guard hosts.count > 1, var pool = hosts.first, let least = gaps.first, let most = gaps.last, least > 0,
+            gaps[gaps.count - 2] * 4 >= most
         else { return nil }
         pool.sent = hosts.reduce(0) { $0 + $1.sent }
         pool.gaps = hosts.reduce(0) { $0 + $1.gaps }
-        return self.isLossy(pool) ? hosts.compactMap(\.lossRatio).min().map { (pool, $0) } : nil
+        let ratios = hosts.compactMap(\.lossRatio).sorted()
+        return self.isLossy(pool) && !ratios.isEmpty ? (pool, ratios[(ratios.count - 1) / 2]) : nil
     }
 
     // Two gaps in 46 echoes are no accident on a path that loses 0.3 % of them, with a probability of 99 %.

@@ -92,6 +92,16 @@ import TidegateCore
         }
         #expect(cause(0) == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: true))
         #expect(cause(1) == .lossInOrBehind(5.0 / 46, router: Self.router))
+        let uneven = Self.evidence(
+            provider: Answers(12, lost: 12, of: 75), server: Answers(32, lost: 2, of: 75),
+            other: Answers(32, lost: 11, of: 75))
+        #expect(
+            QualityTable.quality(of: uneven).cause
+                == .lossBehind(11.0 / 75, router: Self.router, isEverywhere: true))
+        let one = Self.evidence(
+            provider: Answers(12, lost: 1), server: Answers(32, lost: 12), other: Answers(32, lost: 1)
+        ) { Self.phases(&$0, 32, 300) }
+        #expect(QualityTable.quality(of: one).cause?.segment == .path, "the target's own")
     }
 
     @Test("A gap that all hosts had, and some loss beyond the router, does not make the gap the provider's")
