@@ -169,10 +169,10 @@ package enum SlowConnection: Sendable, Hashable {
         case .unreadData(let bytes, let program):
             ("unreadData", "\(program) does not read what arrives; \(ByteText(Int64(bytes))) wait")
         case .smallBuffer(let bytes, let program, let trip):
-            ("smallBuffer", "\(program) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
+            ("smallBuffer", "\(program) takes at most \(ByteText(Int64(bytes))) per round trip of \(trip.shortText)")
         case .serverDoesNotRead(let server): ("serverDoesNotRead", "\(server) does not read what is sent to it")
         case .smallWindow(let bytes, let server, let trip):
-            ("smallWindow", "\(server) takes at most \(ByteText(Int64(bytes))) each \(trip.shortText)")
+            ("smallWindow", "\(server) takes at most \(ByteText(Int64(bytes))) per round trip of \(trip.shortText)")
         case .rateLimit(let bits, let server):
             ("rateLimit", "something on the way to \(server) drops what exceeds \(SlowCause.rate(bits))")
         case .serverPauses(let pause, let server):
