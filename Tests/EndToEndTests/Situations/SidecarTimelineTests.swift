@@ -201,7 +201,8 @@ struct SidecarTimelineTests {
                 while Date() < end {
                     let status = try await sidecar.status()
                     #expect(status.diagnosis?.conclusion != "broken", "\(status); \(sidecar.log)")
-                    #expect(try await sidecar.target("web")?.reached == true, "\(sidecar.log)")
+                    let target = try await sidecar.target("web")
+                    #expect(target?.reached == true, "\(target as Any), \(status); \(sidecar.log)")
                     try await Task.sleep(for: .seconds(1))
                 }
                 let answer = try await lab.explain(outage.subject, timeout: "10s", addsAuthority: true)
