@@ -68,7 +68,8 @@ struct FlowTable {
         guard flow.time >= Thresholds.rhythmTime, flow.earlySegments == 0, flow.unread.allSatisfy({ $0 == 0 }),
             // What is asked for again and again is sent in pieces for that reason.
             flow.sentSegments == 0,
-            let trip = flow.shortestRoundTrip ?? self.evidence.hosts.last?.median
+            // A connection that sends nothing knows only its handshake's, which may have waited.
+            let trip = [flow.shortestRoundTrip, self.evidence.hosts.last?.median].compactMap(\.self).min()
         else { return nil }
         let limit = max(Thresholds.pause, trip * 4)
         let ends = zip(flow.pauses, flow.pauses.dropFirst()).count { $0 >= limit && $1 < $0 }

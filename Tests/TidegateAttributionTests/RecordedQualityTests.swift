@@ -22,6 +22,8 @@ import TidegateTestKit
     private static let router = Answer(begins: .router, party: .unknown)
     private static let provider = Answer(begins: .provider, party: .upstream)
     private static let line = Answer(begins: .provider, party: .unknown)
+    private static let program = Answer(begins: .program, party: .mine)
+    private static let server = Answer(begins: .server, party: .theirs)
     private static let path = Answer(begins: .path, party: .unknown)
 
     /// Without usual times a delay of 50 ms, or before the server, may be a distance.
@@ -41,7 +43,13 @@ import TidegateTestKit
         "200 ms more before the server": .silence,
         "an own upload fills the line": line,
         "the resolver takes 300 ms": Answer(begins: .resolver, party: .resolver),
-        "the server takes 2 s": Answer(begins: .server, party: .theirs),
+        "the server takes 2 s": server,
+        "the client reads slowly": program, "the client has a small buffer": program,
+        "the server does not read": server, "the server has a small buffer": server,
+        "the server sends in pieces": server, "the client sends little": .silence,
+        "the server sends little and evenly": .silence, "a download with BBR": .silence,
+        "a download over a fast line": .silence, "forty busy connections": .silence,
+        "the server accepts late": server, "an own queue is full": Answer(begins: .thisHost, party: .mine),
     ]
 
     /// The same where the usual times were recorded.
@@ -106,6 +114,20 @@ import TidegateTestKit
         evidence.phases.transfer = .microseconds(5)
         evidence.lookup = .init(resolver: far, answer: .microseconds(6), roundTrip: .microseconds(7))
         (evidence.lateness, evidence.own.errors, evidence.ownTraffic) = (.microseconds(8), 9, 10)
+        evidence.target = far
+        (evidence.isAsked, evidence.connects) = (true, [.microseconds(11)])
+        var flow = Flow(to: far)
+        (flow.program, flow.time, flow.samples, flow.countsLosses) = ("rsync", .microseconds(12), 13, true)
+        (flow.sentSegments, flow.lostSegments, flow.receivedSegments, flow.earlySegments) = (14, 15, 16, 17)
+        (flow.sentBytes, flow.receivedBytes, flow.peerWindow, flow.segmentSize) = (18, 19, 20, 21)
+        (flow.busy, flow.limitedByPeer) = (.microseconds(22), .microseconds(23))
+        (flow.lossySeconds, flow.earlySeconds, flow.ownWindows, flow.unread) = ([24], [25], [26], [27])
+        (flow.pauses, flow.roundTrips) = ([.microseconds(28)], [.microseconds(29)])
+        (flow.shortestRoundTrip, flow.receiveRoundTrip) = (.microseconds(30), .microseconds(31))
+        evidence.flows = [flow]
+        (evidence.own.drops, evidence.own.refusedDatagrams, evidence.own.packets) = (32, 33, 34)
+        (evidence.own.carrierLosses, evidence.own.quotaPeriods, evidence.own.throttledPeriods) = (35, 36, 37)
+        evidence.own.backlogs = [38]
         #expect(try RecordedQuality(evidence).evidence() == evidence)
     }
 }

@@ -18,6 +18,17 @@ package struct RecordedQuality: Codable, Sendable {
         var roundTrip: Int
     }
 
+    // What a connection was seen to do; values that are 0, false or empty are left out.
+    fileprivate struct Connection: Codable {
+        var address: String
+        var program: String
+        var counts: [String: UInt64]
+        var times: [String: Int]
+        var series: [String: [UInt32]]
+        var trips: [String: [Int]]
+        var seconds: [String: Set<UInt64>]
+    }
+
     private var interface: String
     private var hosts: [Host]
     private var reference: Host?
@@ -26,6 +37,13 @@ package struct RecordedQuality: Codable, Sendable {
     private var lookup: Lookup?
     private var lateness: Int
     private var linkErrors: UInt64?
+    // Nil in recordings of the way alone.
+    private var target: String?
+    private var isAsked: Bool?
+    private var connects: [Int]?
+    private var connections: [Connection]?
+    private var own: [String: UInt64]?
+    private var backlogs: [UInt32]?
     /// In bits per second.
     private var ownTraffic: Int?
 
@@ -42,6 +60,10 @@ package struct RecordedQuality: Codable, Sendable {
         self.lateness = evidence.lateness.recorded
         self.linkErrors = evidence.own.errors
         self.ownTraffic = evidence.ownTraffic.map { Int($0) }
+        (self.target, self.isAsked) = (evidence.target?.description, evidence.isAsked)
+        (self.connects, self.connections) = (evidence.connects.map(\.recorded), evidence.flows.map(Connection.init))
+        self.own = HostEvidence.recorded.compactMapValues { evidence.own[keyPath: $0] }
+        self.backlogs = evidence.own.backlogs
     }
 
     /// The measurements again.
@@ -58,6 +80,14 @@ package struct RecordedQuality: Codable, Sendable {
         evidence.lateness = .microseconds(self.lateness)
         evidence.own.errors = self.linkErrors
         evidence.ownTraffic = self.ownTraffic.map(Double.init)
+        (evidence.target, evidence.isAsked) = (try self.target.map(Self.address), self.isAsked ?? false)
+        evidence.connects = (self.connects ?? []).map { .microseconds($0) }
+        evidence.flows = try (self.connections ?? []).map { try $0.flow(to: Self.address($0.address)) }
+        for (name, value) in self.own ?? [:] {
+            guard let counter = HostEvidence.recorded[name] else { throw TextError("counter \(name)") }
+            evidence.own[keyPath: counter] = value
+        }
+        evidence.own.backlogs = self.backlogs ?? []
         return evidence
     }
 
@@ -85,6 +115,61 @@ package struct RecordedQuality: Codable, Sendable {
     private static func address(_ text: String) throws -> IPAddress {
         guard let address = IPAddress(text) else { throw TextError("address \(text)") }
         return address
+    }
+}
+
+extension HostEvidence {
+    fileprivate static var recorded: [String: WritableKeyPath<Self, UInt64?>] {
+        [
+            "drops": \.drops, "refusedDatagrams": \.refusedDatagrams, "packets": \.packets,
+            "carrierLosses": \.carrierLosses, "quotaPeriods": \.quotaPeriods, "throttledPeriods": \.throttledPeriods,
+        ]
+    }
+}
+
+extension RecordedQuality.Connection {
+    private static var counters: [String: WritableKeyPath<Flow, UInt64>] {
+        [
+            "sentSegments": \.sentSegments, "lostSegments": \.lostSegments, "receivedSegments": \.receivedSegments,
+            "earlySegments": \.earlySegments, "sentBytes": \.sentBytes, "receivedBytes": \.receivedBytes,
+        ]
+    }
+    private static var durations: [String: WritableKeyPath<Flow, Duration>] {
+        [
+            "time": \.time, "busy": \.busy, "limitedByPeer": \.limitedByPeer,
+        ]
+    }
+
+    fileprivate init(_ flow: Flow) {
+        (self.address, self.program) = (flow.address.description, flow.program)
+        self.counts = Self.counters.mapValues { flow[keyPath: $0] }.filter { $0.value > 0 }
+        self.counts["samples"] = UInt64(flow.samples)
+        self.counts["countsLosses"] = flow.countsLosses ? 1 : nil
+        self.counts["peerWindow"] = UInt64(flow.peerWindow)
+        self.counts["segmentSize"] = UInt64(flow.segmentSize)
+        self.times = Self.durations.mapValues { flow[keyPath: $0].recorded }
+        self.times["shortestRoundTrip"] = flow.shortestRoundTrip?.recorded
+        self.times["receiveRoundTrip"] = flow.receiveRoundTrip?.recorded
+        self.series = ["ownWindows": flow.ownWindows, "unread": flow.unread]
+        self.trips = ["pauses": flow.pauses.map(\.recorded), "roundTrips": flow.roundTrips.map(\.recorded)]
+        self.seconds = ["lossy": flow.lossySeconds, "early": flow.earlySeconds]
+    }
+
+    fileprivate func flow(to address: IPAddress) -> Flow {
+        var flow = Flow(to: address)
+        flow.program = self.program
+        for (name, counter) in Self.counters { flow[keyPath: counter] = self.counts[name] ?? 0 }
+        for (name, time) in Self.durations { flow[keyPath: time] = .microseconds(self.times[name] ?? 0) }
+        (flow.samples, flow.countsLosses) = (Int(self.counts["samples"] ?? 0), self.counts["countsLosses"] == 1)
+        flow.peerWindow = UInt32(self.counts["peerWindow"] ?? 0)
+        flow.segmentSize = UInt32(self.counts["segmentSize"] ?? 0)
+        flow.shortestRoundTrip = self.times["shortestRoundTrip"].map { .microseconds($0) }
+        flow.receiveRoundTrip = self.times["receiveRoundTrip"].map { .microseconds($0) }
+        (flow.ownWindows, flow.unread) = (self.series["ownWindows"] ?? [], self.series["unread"] ?? [])
+        flow.pauses = (self.trips["pauses"] ?? []).map { .microseconds($0) }
+        flow.roundTrips = (self.trips["roundTrips"] ?? []).map { .microseconds($0) }
+        (flow.lossySeconds, flow.earlySeconds) = (self.seconds["lossy"] ?? [], self.seconds["early"] ?? [])
+        return flow
     }
 }
 
