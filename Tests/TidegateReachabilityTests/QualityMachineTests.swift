@@ -263,7 +263,7 @@ import TidegateTestKit
         world = World()
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
         world.give(.path(NetworkPath(interface: "wlan0", index: 3, gateway: Self.other)))
-        #expect(world.events.map(\.kind) == [.degraded, .recovered] && world.machine.status.hosts.isEmpty)
+        #expect(world.events.map(\.kind) == [.degraded, .moved] && world.machine.status.hosts.isEmpty)
     }
 
     @Test("A measurement that showed nothing is repeated after five minutes, not at once", arguments: [true, false])

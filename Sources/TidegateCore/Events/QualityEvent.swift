@@ -7,6 +7,8 @@ public struct QualityEvent: Sendable {
         case recovered
         /// It went down.
         case failed
+        /// This host uses another path.
+        case moved
     }
 
     /// The target; nil for this host's way out.
@@ -26,6 +28,7 @@ public struct QualityEvent: Sendable {
         case .degraded: return "\(subject) is slow: \(Cause.slow(self.trouble.cause)) (\(self.trouble.party))"
         case .recovered: return "\(subject) is not slow any more"
         case .failed: return "\(subject) was slow, and is down"
+        case .moved: return "\(subject) was slow, and this host uses another path"
         }
     }
 

@@ -37,6 +37,8 @@ package struct Incident: Sendable, Hashable {
         case suspended
         /// What was slow went down; the outage is an incident of its own.
         case failed
+        /// What was slow is not used any more: this host uses another path.
+        case moved
         /// It turned out to be part of this host's outage; only an event has this reason.
         case merged
     }

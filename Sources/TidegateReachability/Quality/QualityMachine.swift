@@ -126,7 +126,7 @@ struct QualityMachine {
         (self.path, self.status.hosts, self.records, self.isMeasured) = (path, [], [:], false)
         self.unconfirmed = nil
         for subject in [Subject.network] + self.status.targets.keys.map(Subject.target) {
-            self.end(subject, path == nil ? .failed : .recovered)
+            self.end(subject, path == nil ? .failed : .moved)
         }
     }
 

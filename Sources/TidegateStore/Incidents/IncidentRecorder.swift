@@ -213,8 +213,11 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
         let name = event.target.flatMap { self.names[$0] }
         guard event.target == nil || name != nil else { return nil }
         let scope = name == nil ? Incident.Scope.network : .target
-        guard event.kind == .degraded else {
-            return .slowEnded(scope, name, event.kind == .failed ? .failed : .recovered)
+        switch event.kind {
+        case .degraded: break
+        case .recovered: return .slowEnded(scope, name, .recovered)
+        case .failed: return .slowEnded(scope, name, .failed)
+        case .moved: return .slowEnded(scope, name, .moved)
         }
         let (cause, trouble) = (Cause.slow(event.trouble.cause), event.trouble)
         let finding = Incident.Finding(

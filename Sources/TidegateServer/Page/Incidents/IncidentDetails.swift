@@ -41,6 +41,7 @@ package struct IncidentDetails {
         let reasons: [Incident.EndReason: String] = [
             .partyChanged: "another party is responsible from then on", .suspended: "this host was suspended",
             .stopped: "Tidegate stopped", .failed: "it went down",
+            .moved: "this host uses another path",
         ]
         let reason = self.incident.endReason.flatMap { reasons[$0] }
         return self.time(end) + (reason.map { ", \($0)" } ?? "")
