@@ -29,8 +29,8 @@ import TidegateTestKit
         init(_ normals: QualityNormals = QualityNormals()) {
             self.machine = QualityMachine(normals: normals)
             self.give(.path(QualityMachineTests.path))
-            self.give(
-                .hosts([.init(.router, QualityMachineTests.router), .init(.provider, QualityMachineTests.provider)]))
+            let (router, provider) = (QualityMachineTests.router, QualityMachineTests.provider)
+            self.give(.hosts([.init(.router, router), .init(.provider, provider)], router: nil))
         }
 
         mutating func give(_ input: QualityMachine.Input) {
@@ -185,9 +185,43 @@ import TidegateTestKit
         #expect(next.events.map(\.trouble.cause.segment) == [.provider])
         var elsewhere = World(normals)
         elsewhere.give(.path(NetworkPath(interface: "lan", index: 2, gateway: Self.other)))
-        elsewhere.give(.hosts([.init(.router, Self.router), .init(.provider, Self.provider)]))
+        elsewhere.give(.hosts([.init(.router, Self.router), .init(.provider, Self.provider)], router: nil))
         elsewhere.echo(1, 110)
         #expect(elsewhere.machine.status.hosts.map(\.normal) == [nil, nil])
+    }
+
+    @Test("With a known router, this host's own address does not matter")
+    func knownRouter() throws {
+        func world(from source: UInt32, router: String, _ normals: QualityNormals) -> World {
+            var world = World(normals)
+            world.give(
+                .path(
+                    NetworkPath(interface: "lan", index: 2, gateway: Self.router, source: IPAddress(ipv4: source))))
+            world.give(.hosts([.init(.router, Self.router)], router: router))
+            return world
+        }
+        var first = world(from: 0x0A00_0009, router: "52:54:00:00:00:01", QualityNormals())
+        first.echo(7, times: 20)
+        let normals = first.machine.normals
+        let usual = [("52:54:00:00:00:01", Duration.milliseconds(7)), ("52:54:00:00:00:02", nil)]
+        for (router, normal) in usual {
+            let next = world(from: 0x0A00_000A, router: router, normals)
+            #expect(next.machine.status.hosts.map(\.normal) == [normal])
+        }
+    }
+
+    @Test("What was slow and cannot be measured any more is over after three minutes of good samples")
+    func unmeasurable() {
+        var world = World()
+        world.settle()
+        world.echo(1, nil)
+        world.give(.measured(.network, Self.evidence(lostBehind: 9)))
+        world.give(.measured(.network, nil))
+        world.echo(1, 10, times: 20)
+        #expect(world.events.map(\.kind) == [.degraded])
+        world.give(.measured(.network, nil))
+        world.echo(1, 10, times: 5)
+        #expect(world.events.map(\.kind) == [.degraded, .recovered])
     }
 
     @Test("A short transfer fills the line for a measurement, and is no trouble")

@@ -4,7 +4,7 @@
 package struct QualityNormals: Sendable, Hashable {
     /// A host or a target on a network.
     package struct Key: Sendable, Hashable {
-        // Interface, gateway and source of the way out: the index of an interface changes when the machine starts.
+        // Interface and router of the way out: the index of an interface changes when the machine starts.
         fileprivate let network: String
         fileprivate let place: String
 

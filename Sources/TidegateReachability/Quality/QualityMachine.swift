@@ -17,8 +17,8 @@ struct QualityMachine {
     enum Input {
         /// The way out; nil while it does not work.
         case path(NetworkPath?)
-        /// The hosts on the way out that answer echoes.
-        case hosts([QualityStatus.Host])
+        /// The hosts on the way out that answer echoes, and the router's link-layer address if it is known.
+        case hosts([QualityStatus.Host], router: String?)
         /// One round trip to each host, in order; nil for a lost echo.
         case echoes([Duration?])
         /// The TCP segments of all programs since the last input of this kind.
@@ -68,7 +68,13 @@ struct QualityMachine {
     /// What is usual, on this network and on others.
     private(set) var normals: QualityNormals
     private var path: NetworkPath?
-    private var network: String { self.path?.description ?? "" }
+    /// The link-layer address of the router: many networks have the same addresses.
+    private var router: String?
+    // With a router that is known, this host's own address does not matter, which may change each day.
+    private var network: String {
+        guard let path = self.path else { return "" }
+        return self.router.map { "\(path.interface) via \($0)" } ?? path.description
+    }
     private var records: [Subject: Record] = [:]
     /// When something may be measured again; nil before the first measurement.
     private var nextMeasurement: MonotonicTime?
@@ -86,7 +92,8 @@ struct QualityMachine {
     mutating func handle(_ input: Input, at now: Moment) -> [QualityEvent] {
         switch input {
         case .path(let path): self.move(to: path)
-        case .hosts(let hosts):
+        case .hosts(let hosts, let router):
+            self.router = router ?? self.router
             let known = self.status.hosts
             self.status.hosts = hosts.map { host in known.first { $0.address == host.address } ?? host }
         case .echoes(let echoes): self.add(echoes, at: now)

@@ -103,7 +103,8 @@ package final class QualityWatch: Sendable {
         // On a lossy path a search would lose hosts.
         if round.known != path.identity || round.count % interval == 0 && self.quality.network == nil {
             (round.known, round.count) = (path.identity, 0)
-            self.feed(.hosts(await self.hosts(on: path, status)))
+            let hosts = await self.hosts(on: path, status)
+            self.feed(.hosts(hosts, router: await self.router(hosts.first { $0.segment == .router }?.address)))
         }
         round.count += 1
         let hosts = self.quality.hosts
@@ -174,6 +175,13 @@ package final class QualityWatch: Sendable {
         async let beyond = meter?.firstBeyond
         let hosts = [QualityStatus.Host(.router, gateway)]
         return await beyond.map { hosts + [QualityStatus.Host(.provider, $0)] } ?? hosts
+    }
+
+    // Its link-layer address, which it has told for the echoes.
+    private func router(_ address: IPAddress?) async -> String? {
+        guard let address else { return nil }
+        let report = await self.diagnostics.monitor.routeReport(RouteQuery(questions: [RouteQuestion(address)]))
+        return report.routes[address]?.explanation?.neighbour?.linkLayerAddress
     }
 
     private func meter(_ path: NetworkPath, to destination: IPAddress) -> QualityMeter {

@@ -78,9 +78,14 @@ struct SlowSidecarTests {
                 "import json, sqlite3, sys, time; db = sqlite3.connect(sys.argv[1]); now = int(time.time() * 1e6); "
             return try await Program.expect(["python3", "-c", head + script, journal])
         }
+        // Known by the link-layer address of the router.
+        _ = try await Program.expect(lab.client.inside(["curl", "-s", "http://\(SlowLab.serverAddress)/"]))
+        let neighbours = try await Program.expect(lab.client.inside(["ip", "-j", "neigh", "show", "10.0.0.1"]))
+        let neighbour = try #require(try JSONValue(parsing: neighbours.utf8).elements.first)
+        let router = try #require(neighbour["lladdr"]?.text)
         _ = try await python(
             """
-            entry = lambda days, place: {'network': 'lan via 10.0.0.1 from 10.0.0.2', 'place': place, \
+            entry = lambda days, place: {'network': 'lan via \(router)', 'place': place, \
             'learned': now - days * 86_400_000_000, 'microseconds': [3000]}; \
             text = json.dumps([entry(29, '10.0.0.1'), entry(31, '10.0.0.9')]); \
             db.execute("INSERT OR REPLACE INTO quality VALUES ('normals', 0, ?)", (text,)); db.commit()
