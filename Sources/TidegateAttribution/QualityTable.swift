@@ -63,7 +63,9 @@ package struct QualityTable {
     private var distance: String? {
         guard self.evidence.total >= Thresholds.slowTarget, let target, let trip = target.median,
             let shortest = target.roundTrips.first,
-            target.gaps == 0, trip - shortest < Thresholds.queue, trip >= Thresholds.longLine
+            target.gaps == 0, trip - shortest < Thresholds.queue, trip >= Thresholds.longLine,
+            // What takes so long to the router is no distance.
+            self.host(.router)?.median ?? .zero < trip / 2
         else { return nil }
         let trips = [self.evidence.phases.connect, self.evidence.phases.tls, self.evidence.phases.processing]
             .count { $0 != nil }
@@ -79,6 +81,18 @@ package struct QualityTable {
     private var unexplained: String? {
         self.evidence.total >= Thresholds.lateServer
             ? "it took \(self.evidence.total.shortText), and the reason is not known" : nil
+    }
+
+    /// True if twice as many echoes may show a loss, or where it begins.
+    package static func isUndecided(_ evidence: QualityEvidence) -> Bool {
+        let table = QualityTable(evidence)
+        let hosts = table.hosts + [table.reference].compactMap(\.self)
+        guard hosts.allSatisfy({ $0.sent < Thresholds.manyEchoes }) else { return false }
+        return switch table.cause {
+        case .lossInOrBehind: true
+        case nil: hosts.reduce(0) { $0 + $1.gaps } > 1
+        default: false
+        }
     }
 
     /// Why a measurement is worthless; nil if it is not.
@@ -280,7 +294,8 @@ package struct QualityTable {
             (phases.resolve ?? .zero, self.slowResolver),
             (server, server >= Thresholds.lateServer ? .slowServer(server + roundTrip, roundTrip: roundTrip) : nil),
         ]
-        return shares.max { $0.time < $1.time }.flatMap { $0.time >= total / 2 ? $0.cause : nil }
+        // A share without a cause hides none that has one.
+        return shares.filter { $0.cause != nil && $0.time >= total / 2 }.max { $0.time < $1.time }?.cause
     }
 
     private var slowResolver: SlowCause? {

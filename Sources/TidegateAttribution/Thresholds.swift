@@ -119,7 +119,9 @@ package enum Thresholds {
     package static let badSamples = (count: 3, of: 5)
     /// True if programs send so many TCP segments again that packets are lost somewhere.
     package static func areLossy(sent: UInt64, repeated: UInt64) -> Bool { repeated >= 3 && repeated * 50 >= sent }
-    /// From one thorough measurement to the next: it sends 46 echoes to each host.
+    /// So many echoes tell a loss of 5 % from none.
+    package static let manyEchoes = 92
+    /// From one thorough measurement to the next: it sends 46 echoes to each host, or twice as many.
     package static let measurements = Duration.seconds(300)
     /// The same after a measurement that was worthless, because this host was busy or its path changed.
     package static let repeatedMeasurement = Duration.seconds(60)

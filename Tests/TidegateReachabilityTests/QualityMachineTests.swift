@@ -125,6 +125,33 @@ import TidegateTestKit
         #expect(world.due == .network)
     }
 
+    @Test("A small loss is measured with twice as many echoes, which say where it begins, or that it was none")
+    func smallLoss() {
+        var world = World()
+        world.settle()
+        for (gaps, second, parties) in [(1, 0, []), (3, 3, [FaultParty.upstream])] {
+            world.echo(1, nil, times: 30)
+            let before = world.events.count
+            var first = Self.evidence(lostBehind: gaps)
+            // One host alone may limit its answers.
+            if second == 0 { first.hosts[1].gaps = 0 }
+            world.give(.measured(.network, first))
+            #expect(world.events.count == before && world.due == .network)
+            world.give(.measured(.network, Self.evidence(lostBehind: second)))
+            #expect(world.events.map(\.trouble.party) == parties && world.due == nil)
+        }
+    }
+
+    @Test("A path that changes between two halves of a measurement makes the first one void")
+    func changedBetween() {
+        var world = World()
+        world.settle()
+        world.echo(1, nil, times: 30)
+        world.give(.measured(.network, Self.evidence(lostBehind: 3)))
+        world.give(.path(NetworkPath(interface: "radio", index: 3, gateway: Self.router)))
+        #expect(world.due == nil)
+    }
+
     @Test("A network is slow from the first bad sample until a clean measurement and three minutes, or two of them")
     func network() throws {
         var world = World()

@@ -34,6 +34,13 @@ package struct QualityEvidence: Sendable, Hashable {
         /// The bounds of the true share of gaps.
         package var gapInterval: ClosedRange<Double>? { self.interval(of: self.gaps) }
 
+        fileprivate func adding(_ other: Host) -> Host {
+            var sum = self
+            (sum.sent, sum.gaps) = (self.sent + other.sent, self.gaps + other.gaps)
+            sum.roundTrips += other.roundTrips
+            return sum
+        }
+
         // Wilson's interval.
         private func interval(of events: Int) -> ClosedRange<Double>? {
             guard self.sent > 0 else { return nil }
@@ -93,4 +100,16 @@ package struct QualityEvidence: Sendable, Hashable {
 
     /// No measurements yet.
     package init(interface: String) { self.interface = interface }
+
+    /// This measurement with the echoes of an earlier one to the same hosts.
+    package func adding(_ earlier: QualityEvidence) -> QualityEvidence {
+        var sum = self
+        sum.lateness = max(self.lateness, earlier.lateness)
+        let known = (earlier.hosts + [earlier.reference].compactMap(\.self))
+        func added(_ host: Host) -> Host {
+            known.first { $0.address == host.address }.map(host.adding) ?? host
+        }
+        (sum.hosts, sum.reference) = (self.hosts.map(added), self.reference.map(added))
+        return sum
+    }
 }

@@ -44,6 +44,8 @@ struct QualityMachine {
         var hasLoss = false
         /// False if there were bad samples since.
         var isMeasuredClean = false
+        /// How many measurements in a row were worthless.
+        var worthlessMeasurements = 0
         /// How many measurements in a row found nothing.
         var cleanMeasurements = 0
 
@@ -57,6 +59,12 @@ struct QualityMachine {
                 self.firstBad = nil
             }
             self.hasLoss = self.hasLoss || isLoss
+        }
+
+        /// True if nothing was bad lately; where nothing can be measured, good samples are enough.
+        var isOver: Bool {
+            let areGood = self.recent.count == Thresholds.badSamples.of && !self.recent.contains(true)
+            return self.isMeasuredClean || self.worthlessMeasurements > 1 && areGood
         }
 
         var isSuspicious: Bool {
@@ -78,7 +86,8 @@ struct QualityMachine {
     private var records: [Subject: Record] = [:]
     /// When something may be measured again; nil before the first measurement.
     private var nextMeasurement: MonotonicTime?
-    private var wasWorthless = false
+    /// A measurement of the way out that needs more echoes.
+    private var undecided: QualityEvidence?
     /// A rise of the round trip that the next echo has to confirm: a short transfer fills a line as well.
     private var unconfirmed: (cause: SlowCause, quality: Quality, since: WallTime)?
     /// True once all hosts were measured on this path, so that it is known what is usual for those that get no echoes.
@@ -106,7 +115,7 @@ struct QualityMachine {
         for index in self.status.hosts.indices {
             self.status.hosts[index].normal = self.normal(of: self.status.hosts[index].address)
         }
-        for (subject, record) in self.records where record.isMeasuredClean {
+        for (subject, record) in self.records where record.isOver {
             if let lastBad = record.lastBad, now.monotonic - lastBad < Thresholds.cleanTime { continue }
             self.end(subject, .recovered)
         }
@@ -120,6 +129,7 @@ struct QualityMachine {
     /// What should be measured now; nil if nothing should.
     func due(at now: MonotonicTime) -> Subject? {
         guard self.path != nil else { return nil }
+        if self.undecided != nil { return .network }
         guard self.nextMeasurement.map({ now >= $0 }) ?? true else { return nil }
         if !self.isMeasured, self.status.hosts.contains(where: { $0.normal != nil }) { return .network }
         let due = self.records.filter { $0.value.isSuspicious || self.trouble($0.key) != nil }.keys
@@ -130,8 +140,9 @@ struct QualityMachine {
 
     private mutating func move(to path: NetworkPath?) {
         guard path?.identity != self.path?.identity else { return }
-        (self.path, self.status.hosts, self.records, self.isMeasured) = (path, [], [:], false)
-        self.unconfirmed = nil
+        (self.path, self.records, self.isMeasured) = (path, [:], false)
+        (self.status.hosts, self.status.interface, self.status.own) = ([], path?.interface, HostEvidence())
+        (self.unconfirmed, self.undecided, self.router) = (nil, nil, nil)
         for subject in [Subject.network] + self.status.targets.keys.map(Subject.target) {
             self.end(subject, path == nil ? .failed : .moved)
         }
@@ -187,20 +198,27 @@ struct QualityMachine {
     private mutating func decide(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
         var record = self.records[subject] ?? Record()
         let isWorthless = evidence.map { QualityTable.busy($0) != nil } ?? true
+        var evidence = evidence.map(self.withNormals)
+        if subject == .network {
+            let earlier = self.undecided.take()
+            if !isWorthless, let earlier { evidence = evidence?.adding(earlier) }
+            if !isWorthless, let evidence, QualityTable.isUndecided(evidence) {
+                self.undecided = evidence
+                return
+            }
+        }
+        record.worthlessMeasurements = isWorthless ? record.worthlessMeasurements + 1 : 0
         if isWorthless || record.isSuspicious || self.trouble(subject) != nil {
             // One that was worthless is repeated sooner, but only once.
-            let isRepeated = isWorthless && !self.wasWorthless
+            let isRepeated = record.worthlessMeasurements == 1
             self.nextMeasurement =
                 now.monotonic + (isRepeated ? Thresholds.repeatedMeasurement : Thresholds.measurements)
         }
-        self.wasWorthless = isWorthless
         let since = record.firstBad ?? now.wall
         (record.hasLoss, record.recent, record.firstBad) = (false, [], nil)
         self.records[subject] = record
-        guard var evidence, !isWorthless else { return }
+        guard let evidence, !isWorthless else { return }
         if subject == .network { self.isMeasured = true }
-        evidence.hosts = evidence.hosts.map(self.withNormal)
-        evidence.reference = evidence.reference.map(self.withNormal)
         let quality = QualityTable.quality(of: evidence)
         guard let cause = quality.cause, self.isOwn(cause, of: subject, evidence) else {
             return self.foundNothing(subject, evidence, at: now)
@@ -264,10 +282,16 @@ struct QualityMachine {
         return self.isSlow(evidence.total, target)
     }
 
-    private func withNormal(_ host: QualityEvidence.Host) -> QualityEvidence.Host {
-        var host = host
-        host.normal = self.normal(of: host.address)
-        return host
+    private func withNormals(_ evidence: QualityEvidence) -> QualityEvidence {
+        func withNormal(_ host: QualityEvidence.Host) -> QualityEvidence.Host {
+            var host = host
+            host.normal = self.normal(of: host.address)
+            return host
+        }
+        var evidence = evidence
+        evidence.hosts = evidence.hosts.map(withNormal)
+        evidence.reference = evidence.reference.map(withNormal)
+        return evidence
     }
 
     private func trouble(_ subject: Subject) -> QualityStatus.Trouble? {
