@@ -142,6 +142,19 @@ enum Catalogue {
     static let interfaceCarrierLosses = counter(
         "tidegate_interface_carrier_losses_total", by: ["device"],
         "Times the carrier was lost, by the kernel's own counter.")
+    static let interfaceErrors = counter(
+        "tidegate_interface_errors_total", by: ["device"],
+        "Damaged frames, and frames that could not be sent, of the interface of the way out.")
+    static let interfaceQueue = gauge(
+        "tidegate_interface_queue_bytes", by: ["device"],
+        "Bytes that waited in the queue of the interface of the way out at the last echo.")
+    static let interfaceQueueDrops = counter(
+        "tidegate_interface_queue_drops_total", by: ["device"],
+        "Packets that found no room in that queue; absent for queues that also drop packets to keep the delay short.")
+    static let wifiSignal = gauge(
+        "tidegate_wifi_signal_dbm", by: ["device"], "How strongly a Wi-Fi station receives its access point.")
+    static let wifiRetries = counter(
+        "tidegate_wifi_retries_total", by: ["device"], "How often a Wi-Fi station sent a frame again.")
     static let targetRouted = gauge(
         "tidegate_target_routed", by: ["target"], "Whether the kernel would send a packet to the configured target.")
     static let targetReachable = gauge(

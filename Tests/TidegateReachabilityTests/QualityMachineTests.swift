@@ -116,6 +116,20 @@ import TidegateTestKit
         #expect(world.due == .network)
     }
 
+    @Test(
+        "A queue that drops packets, or damaged frames, ask for a measurement",
+        arguments: [\HostEvidence.drops, \.errors])
+    func ownSide(counter: any WritableKeyPath<HostEvidence, UInt64?> & Sendable) {
+        var world = World()
+        var own = HostEvidence()
+        own.packets = 1000
+        for (count, isDue) in [(UInt64(50), false), (51, false), (61, true)] {
+            own[keyPath: counter] = count
+            world.give(.own(own))
+            #expect((world.due == .network) == isDue, "\(count)")
+        }
+    }
+
     @Test("A check whose connection took a second longer lost a packet, and asks for a measurement")
     func repeatedConnect() {
         var world = World()

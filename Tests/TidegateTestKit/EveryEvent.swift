@@ -135,6 +135,9 @@ package enum EveryEvent {
             }
             return host
         }
+        quality.interface = "wlan0"
+        (quality.own.backlogs, quality.own.drops, quality.own.errors) = ([4_542], 12, 3)
+        (quality.own.signal, quality.own.repeatedFrames) = (-71, 380)
         quality.network = self.troubles.network
         if let target = self.target { quality.targets[target] = self.troubles.target }
         return quality

@@ -86,6 +86,10 @@ package struct QualityStatus: Sendable, Hashable {
 
     /// The hosts on the way out, the nearest first; empty while none is watched.
     package var hosts: [Host] = []
+    /// The interface of the way out; nil without one.
+    package var interface: String?
+    /// What this host's side of it shows; counters are those since they exist.
+    package var own = HostEvidence()
     /// What makes this host's way out slow; nil if nothing does.
     package var network: Trouble?
     /// The slow targets.
@@ -112,7 +116,7 @@ package struct QualityStatus: Sendable, Hashable {
             "slow": .bool(self.network != nil || !self.targets.isEmpty),
             "network": self.network.map { .object($0.members) } ?? .null,
             "targets": .array(targets.map { .object([.init("target", .string($0.1))] + $0.2.members) }),
-            "segments": .array(segments),
+            "segments": .array(segments), "link": self.own.json,
         ]
     }
 }

@@ -70,6 +70,19 @@ enum ReachabilityCollector {
             ($0.segment.rawValue, $0.normal?.inSeconds)
         }
         self.collect(Catalogue.segmentLoss, in: registry, of: \.qualityHosts) { ($0.segment.rawValue, $0.lossRatio) }
+        let own: [(MetricDefinition, @Sendable (HostEvidence) -> Double?)] = [
+            (Catalogue.interfaceErrors, { $0.errors.map { Double($0) } }),
+            (Catalogue.interfaceQueue, { $0.backlogs.last.map { Double($0) } }),
+            (Catalogue.interfaceQueueDrops, { $0.drops.map { Double($0) } }),
+            (Catalogue.wifiSignal, { $0.signal.map { Double($0) } }),
+            (Catalogue.wifiRetries, { $0.repeatedFrames.map { Double($0) } }),
+        ]
+        for (definition, value) in own {
+            registry.collect(definition) { inputs, samples in
+                guard let quality = inputs.status.quality, let device = quality.interface else { return }
+                samples.add(device, value: value(quality.own))
+            }
+        }
         registry.collect(Catalogue.segmentDegraded) { inputs, samples in
             guard let trouble = inputs.status.quality?.network else { return }
             samples.add(trouble.cause.segment.rawValue, trouble.party.label, value: 1)

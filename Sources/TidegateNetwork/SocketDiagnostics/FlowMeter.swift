@@ -26,7 +26,14 @@ package final class FlowWatch: Sendable {
     ) {
         let request = FlowWatchLoop.Request(
             interface: interface, interval: interval, time: time, completion: completion)
-        if !self.thread.send(request) { completion([], HostEvidence()) }
+        if !self.thread.send(.watch(request)) { completion([], HostEvidence()) }
+    }
+
+    /// Reads what this host's side of an interface shows now.
+    ///
+    /// `completion` is called once, on the watch's thread: a driver may answer late.
+    package func read(_ interface: String, completion: @escaping @Sendable (HostEvidence) -> Void) {
+        if !self.thread.send(.read(interface, completion)) { completion(HostEvidence()) }
     }
 }
 
@@ -36,6 +43,11 @@ private final class FlowWatchLoop: LoopHandler {
         let interval: Duration
         let time: Duration
         let completion: @Sendable ([Flow], HostEvidence) -> Void
+    }
+
+    enum Input: Sendable {
+        case watch(Request)
+        case read(String, @Sendable (HostEvidence) -> Void)
     }
 
     private struct Watch {
@@ -62,12 +74,16 @@ private final class FlowWatchLoop: LoopHandler {
         self.channel = try? SocketDumpChannel(NetlinkOptions())
     }
 
-    func receive(_ request: Request) {
-        self.lastToken += 1
-        let end = self.loop.clock.monotonic() + request.time
-        self.watches[self.lastToken] = Watch(
-            request: request, end: end, before: HostEvidence.read(request.interface))
-        self.timerFired(self.lastToken)
+    func receive(_ input: Input) {
+        switch input {
+        case .read(let interface, let completion): completion(HostEvidence.read(interface))
+        case .watch(let request):
+            self.lastToken += 1
+            let end = self.loop.clock.monotonic() + request.time
+            self.watches[self.lastToken] = Watch(
+                request: request, end: end, before: HostEvidence.read(request.interface))
+            self.timerFired(self.lastToken)
+        }
     }
 
     func ready(_: Int32, for _: Loop.Interest) {}

@@ -252,6 +252,12 @@ extension PathDiagnostics {
             } ?? ([], HostEvidence())
         }
 
+        /// What this host's side of an interface shows now.
+        func own(of interface: String) async -> HostEvidence {
+            guard let watch = self.flowWatch.thread else { return HostEvidence() }
+            return await Promise.value { watch.read(interface, completion: $0) } ?? HostEvidence()
+        }
+
         /// The route question for a resolver.
         func resolverQuestion(_ server: IPAddress) -> RouteQuestion {
             RouteQuestion(server, port: self.dnsPort, ipProtocol: RouteQuestion.udp)

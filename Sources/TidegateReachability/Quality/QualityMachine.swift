@@ -23,6 +23,8 @@ struct QualityMachine {
         case echoes([Duration?])
         /// The TCP segments of all programs since the last input of this kind.
         case segments(sent: UInt64, repeated: UInt64)
+        /// What this host's side of the way out shows; its counters are those since they exist.
+        case own(HostEvidence)
         /// A check of a target; nil if it failed.
         case checked(Target, PhaseDurations?)
         /// Nil if it could not be measured.
@@ -109,6 +111,7 @@ struct QualityMachine {
         case .segments(let sent, let repeated):
             guard Thresholds.areLossy(sent: sent, repeated: repeated) else { break }
             self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
+        case .own(let own): self.add(own, at: now)
         case .checked(let target, let phases): self.add(phases, of: target, at: now)
         case .measured(let subject, let evidence): self.decide(subject, evidence, at: now)
         }
@@ -165,6 +168,17 @@ struct QualityMachine {
             guard let echo, !isLate[index], self.status.network == nil else { continue }
             self.normals.learn(echo, of: self.key(self.status.hosts[index].address), at: now.wall)
         }
+    }
+
+    private mutating func add(_ own: HostEvidence, at now: Moment) {
+        let grown = own.since(self.status.own)
+        self.status.own = own
+        let packets = grown.packets ?? 0
+        guard
+            Thresholds.areMany(drops: grown.drops ?? 0, of: packets)
+                || Thresholds.areMany(errors: grown.errors ?? 0, of: packets)
+        else { return }
+        self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
     }
 
     private mutating func add(_ phases: PhaseDurations?, of target: Target, at now: Moment) {

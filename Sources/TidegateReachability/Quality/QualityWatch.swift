@@ -107,6 +107,7 @@ package final class QualityWatch: Sendable {
             self.feed(.hosts(hosts, router: await self.router(hosts.first { $0.segment == .router }?.address)))
         }
         round.count += 1
+        self.feed(.own(await self.diagnostics.dependencies.own(of: path.interface)))
         let hosts = self.quality.hosts
         let echoes = await hosts.concurrentMap { await self.echo($0.address) }
         for (host, trip) in zip(hosts, echoes) { if let trip { self.record(host.segment, trip) } }

@@ -39,6 +39,7 @@ struct SlowSidecarTests {
         #expect(page.contains("of packets are lost beyond your router 10.0.0.1") && page.contains("id=\"quality\""))
         let metrics = try await get("/metrics")
         #expect(metrics.contains(#"tidegate_segment_degraded{segment="provider",party="upstream"} 1"#), "\(metrics)")
+        #expect(metrics.contains(#"tidegate_interface_errors_total{device="lan"} 0"#))
         #expect(metrics.contains(#"tidegate_incident_open{scope="network",kind="degraded",party="upstream"} 1"#))
         let tidegate = BuiltProduct.path(of: "tidegate")
         let status = try await Program.expect(
