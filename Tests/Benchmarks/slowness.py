@@ -293,8 +293,9 @@ def run(rows):
     with harness.folder() as path, concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         (path / "modules.yml").write_text(MODULES)
         only = re.compile(os.environ.get("TIDEGATE_SITUATIONS", ""))
-        wanted = [situation for situation in situations() for _ in range(situation.runs) if only.search(situation.name)]
-        jobs = [pool.submit(observe, seed, situation, path) for seed, situation in enumerate(wanted, start=1)]
+        wanted = [situation for situation in situations() for _ in range(situation.runs)]
+        jobs = [pool.submit(observe, seed, situation, path) for seed, situation in enumerate(wanted, start=1)
+                if only.search(situation.name)]
         results = [job.result() for job in jobs]
         changes = [("20 % loss behind the router", "wan there loss 0.2", 45), ("5 % loss behind the router", "wan there loss 0.05", 90),
                    ("50 ms more behind the router", "wan there delay 50", 45)]
@@ -345,10 +346,14 @@ def listed(answers):
 
 def compare(rows, results):
     """How often each program names the place, and the costs of one answer."""
-    troubles = [result for result in results if result["place"]]
     names = ("tidegate", "mtr")
+    ends = [result for result in results if result["place"] and result["place"] not in PLACES.values()]
+    rows.add(f"resolver, server, program or own queue named, of {len(ends)}; mtr sees only the way",
+             f"{sum(result['place'] in result['tidegate']['places'] for result in ends)}", "", "", f"{len(ends)}",
+             all(result["place"] in result["tidegate"]["places"] for result in ends))
+    troubles = [result for result in results if result["place"] in PLACES.values()]
     right = [sum(result["place"] in result[name]["places"] for result in troubles) for name in names]
-    rows.add(f"place named, of {len(troubles)} measurements of troubles, against mtr", f"{right[0]}", f"{right[1]}",
+    rows.add(f"place on the way named, of {len(troubles)} measurements of troubles, against mtr", f"{right[0]}", f"{right[1]}",
              f"{right[0] / max(right[1], 1):.2f}", "", True)
     wrong = [sum(bool(result[name]["places"]) and result["place"] not in result[name]["places"] for result in results)
              for name in names]

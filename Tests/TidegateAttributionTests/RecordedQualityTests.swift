@@ -128,6 +128,9 @@ import TidegateTestKit
         (evidence.own.drops, evidence.own.refusedDatagrams, evidence.own.packets) = (32, 33, 34)
         (evidence.own.carrierLosses, evidence.own.quotaPeriods, evidence.own.throttledPeriods) = (35, 36, 37)
         evidence.own.backlogs = [38]
+        (evidence.own.sentFrames, evidence.own.repeatedFrames, evidence.own.failedFrames) = (39, 40, 41)
+        (evidence.own.speed, evidence.own.isHalfDuplex) = (42, true)
+        (evidence.own.signal, evidence.own.bitRate, evidence.own.pressure) = (-43, 44.5, 0.45)
         #expect(try RecordedQuality(evidence).evidence() == evidence)
     }
 }

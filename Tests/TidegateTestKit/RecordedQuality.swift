@@ -18,7 +18,7 @@ package struct RecordedQuality: Codable, Sendable {
         var roundTrip: Int
     }
 
-    // What a connection was seen to do; values that are 0, false or empty are left out.
+    // What a connection was seen to do; counts of 0 are left out.
     fileprivate struct Connection: Codable {
         var address: String
         var program: String
@@ -27,6 +27,14 @@ package struct RecordedQuality: Codable, Sendable {
         var series: [String: [UInt32]]
         var trips: [String: [Int]]
         var seconds: [String: Set<UInt64>]
+    }
+
+    private struct Link: Codable {
+        var speed: Int?
+        var isHalfDuplex: Bool
+        var signal: Int?
+        var bitRate: Double?
+        var pressure: Double?
     }
 
     private var interface: String
@@ -44,6 +52,7 @@ package struct RecordedQuality: Codable, Sendable {
     private var connections: [Connection]?
     private var own: [String: UInt64]?
     private var backlogs: [UInt32]?
+    private var link: Link?
     /// In bits per second.
     private var ownTraffic: Int?
 
@@ -64,6 +73,9 @@ package struct RecordedQuality: Codable, Sendable {
         (self.connects, self.connections) = (evidence.connects.map(\.recorded), evidence.flows.map(Connection.init))
         self.own = HostEvidence.recorded.compactMapValues { evidence.own[keyPath: $0] }
         self.backlogs = evidence.own.backlogs
+        self.link = Link(
+            speed: evidence.own.speed, isHalfDuplex: evidence.own.isHalfDuplex, signal: evidence.own.signal,
+            bitRate: evidence.own.bitRate, pressure: evidence.own.pressure)
     }
 
     /// The measurements again.
@@ -88,6 +100,11 @@ package struct RecordedQuality: Codable, Sendable {
             evidence.own[keyPath: counter] = value
         }
         evidence.own.backlogs = self.backlogs ?? []
+        if let link = self.link {
+            (evidence.own.speed, evidence.own.isHalfDuplex) = (link.speed, link.isHalfDuplex)
+            (evidence.own.signal, evidence.own.bitRate) = (link.signal, link.bitRate)
+            evidence.own.pressure = link.pressure
+        }
         return evidence
     }
 
@@ -123,6 +140,7 @@ extension HostEvidence {
         [
             "drops": \.drops, "refusedDatagrams": \.refusedDatagrams, "packets": \.packets,
             "carrierLosses": \.carrierLosses, "quotaPeriods": \.quotaPeriods, "throttledPeriods": \.throttledPeriods,
+            "sentFrames": \.sentFrames, "repeatedFrames": \.repeatedFrames, "failedFrames": \.failedFrames,
         ]
     }
 }
