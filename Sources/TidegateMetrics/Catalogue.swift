@@ -147,10 +147,10 @@ enum Catalogue {
         "Damaged frames, and frames that could not be sent, of the interface of the way out.")
     static let interfaceQueue = gauge(
         "tidegate_interface_queue_bytes", by: ["device"],
-        "Bytes that waited in the queue of the interface of the way out at the last echo.")
+        "Bytes that waited in the queue of the interface of the way out, read every ten seconds.")
     static let interfaceQueueDrops = counter(
         "tidegate_interface_queue_drops_total", by: ["device"],
-        "Packets that found no room in that queue; absent for queues that also drop packets to keep the delay short.")
+        "Packets that found no room in the queue of the interface of the way out; fq_codel and cake have none.")
     static let wifiSignal = gauge(
         "tidegate_wifi_signal_dbm", by: ["device"], "How strongly a Wi-Fi station receives its access point.")
     static let wifiRetries = counter(

@@ -24,8 +24,8 @@ struct SidecarDashboardTests {
         "Resync duration", "Time until certificates expire", "Time until certificates of probed servers expire",
         "Round trips", "Slowest round trips", "Lost echoes", "Segments sent again", "Way out", "Slow times by party",
         "Slowness of the way out", "Slowness of targets", "Time to the first byte", "Slow targets",
-        // veth has no queue and no radio, and this sidecar's path is the link's.
-        "Own queue", "Trouble of the link", "Wi-Fi signal",
+        // Without a way out, nothing of its interface is measured.
+        "Own queue", "Dropped and damaged", "Wi-Fi signal", "Wi-Fi frames sent again",
     ]
 
     // A scrape that takes longer than its second fires TidegateDown as well.

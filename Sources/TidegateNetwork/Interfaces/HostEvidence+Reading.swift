@@ -5,10 +5,12 @@ package import TidegateCore
 extension HostEvidence {
     /// Reads what the kernel shows an unprivileged process of an interface of the calling thread's network namespace.
     ///
-    /// What cannot be read is left out.
-    package static func read(_ interface: String) -> HostEvidence {
+    /// What cannot be read is left out; `withHost` reads what is not the interface's as well.
+    package static func read(_ interface: String, withHost: Bool = true) -> HostEvidence {
         var evidence = HostEvidence()
-        evidence.readFiles(interface)
+        let counters = InterfaceCounters(of: interface)
+        (evidence.errors, evidence.packets) = (counters?.errors, counters?.packets)
+        if withHost { evidence.readFiles() }
         guard let index = self.index(of: interface) else { return evidence }
         if let channel = try? QueryChannel(NetlinkOptions()) {
             evidence.add((try? channel.disciplines(of: index)) ?? [])
@@ -53,9 +55,7 @@ extension HostEvidence {
         self.failedFrames = station?.failed.map(UInt64.init)
     }
 
-    private mutating func readFiles(_ interface: String) {
-        let counters = InterfaceCounters(of: interface)
-        (self.errors, self.packets) = (counters?.errors, counters?.packets)
+    private mutating func readFiles() {
         let (snmp, snmp6) = (
             SystemFiles.text("/proc/thread-self/net/snmp"), SystemFiles.text("/proc/thread-self/net/snmp6")
         )

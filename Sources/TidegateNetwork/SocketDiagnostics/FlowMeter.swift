@@ -29,7 +29,7 @@ package final class FlowWatch: Sendable {
         if !self.thread.send(.watch(request)) { completion([], HostEvidence()) }
     }
 
-    /// Reads what this host's side of an interface shows now.
+    /// Reads what an interface shows now.
     ///
     /// `completion` is called once, on the watch's thread: a driver may answer late.
     package func read(_ interface: String, completion: @escaping @Sendable (HostEvidence) -> Void) {
@@ -76,7 +76,7 @@ private final class FlowWatchLoop: LoopHandler {
 
     func receive(_ input: Input) {
         switch input {
-        case .read(let interface, let completion): completion(HostEvidence.read(interface))
+        case .read(let interface, let completion): completion(HostEvidence.read(interface, withHost: false))
         case .watch(let request):
             self.lastToken += 1
             let end = self.loop.clock.monotonic() + request.time
