@@ -83,15 +83,14 @@ package struct QualityTable {
             ? "it took \(self.evidence.total.shortText), and the reason is not known" : nil
     }
 
-    /// True if twice as many echoes may show a loss, or where it begins.
-    package static func isUndecided(_ evidence: QualityEvidence) -> Bool {
+    /// How often as many echoes may be needed to show a loss, or where it begins; 1 if these are enough.
+    package static func rounds(after evidence: QualityEvidence) -> Int {
         let table = QualityTable(evidence)
-        let hosts = table.hosts + [table.reference].compactMap(\.self)
-        guard hosts.allSatisfy({ $0.sent < Thresholds.manyEchoes }) else { return false }
         return switch table.cause {
-        case .lossInOrBehind: true
-        case nil: hosts.reduce(0) { $0 + $1.gaps } > 1
-        default: false
+        case .lossInOrBehind: 4
+        // A single host may limit its answers.
+        case nil: (table.hosts + [table.reference].compactMap(\.self)).count { $0.gaps > 0 } > 1 ? 2 : 1
+        default: 1
         }
     }
 
@@ -198,7 +197,7 @@ package struct QualityTable {
     private var lossBehind: SlowCause? {
         guard let router = self.host(.router), let (later, ratio) = Self.lossyPool(self.behind(.router))
         else { return nil }
-        return Self.isCleaner(router, than: later)
+        return Self.isCleaner(router, than: later, by: Thresholds.certainDeviations)
             // A line that this host fills loses packets as well.
             ? .lossBehind(
                 ratio, router: router.address,
@@ -215,7 +214,7 @@ package struct QualityTable {
         guard (others + [self.host(.router)].compactMap(\.self)).allSatisfy({ $0.gaps * 4 <= target.gaps }) else {
             return nil
         }
-        if others.contains(where: { Self.isCleaner($0, than: target) }),
+        if others.contains(where: { Self.isCleaner($0, than: target, by: Thresholds.likelyDeviations) }),
             connect - (target.median ?? .zero) >= Thresholds.repeatedPacket
         {
             return .lossOnTheWay(ratio, to: target.address)
@@ -241,9 +240,13 @@ package struct QualityTable {
         host.gaps >= 2 && (host.gapInterval?.lowerBound ?? 0) > Thresholds.loss
     }
 
-    private static func isCleaner(_ host: Host, than other: Host) -> Bool {
-        // With some room: the other's share is an estimate as well.
-        host.gapInterval.map { $0.upperBound < Double(other.gaps) / Double(other.sent) * 0.9 } ?? false
+    // By the test of two proportions.
+    private static func isCleaner(_ host: Host, than other: Host, by deviations: Double) -> Bool {
+        let (sent, others) = (Double(host.sent), Double(other.sent))
+        guard sent > 0, others > 0 else { return false }
+        let share = Double(host.gaps + other.gaps) / (sent + others)
+        let deviation = (share * (1 - share) * (1 / sent + 1 / others)).squareRoot()
+        return other.gaps > 0 && Double(other.gaps) / others - Double(host.gaps) / sent >= deviation * deviations
     }
 
     // MARK: Delay

@@ -119,12 +119,16 @@ package enum Thresholds {
     package static let badSamples = (count: 3, of: 5)
     /// True if programs send so many TCP segments again that packets are lost somewhere.
     package static func areLossy(sent: UInt64, repeated: UInt64) -> Bool { repeated >= 3 && repeated * 50 >= sent }
-    /// So many echoes tell a loss of 5 % from none.
-    package static let manyEchoes = 92
-    /// From one thorough measurement to the next: it sends 46 echoes to each host, or twice as many.
+    /// By so many standard deviations one host must lose less than another: chance does that in one of 400 measurements.
+    package static let certainDeviations = 2.8
+    /// The same if a connection lost a packet as well.
+    package static let likelyDeviations = 2.0
+    /// From one thorough measurement to the next: it sends 46 echoes to each host, or up to four times as many.
     package static let measurements = Duration.seconds(300)
     /// The same after a measurement that was worthless, because this host was busy or its path changed.
     package static let repeatedMeasurement = Duration.seconds(60)
+    /// What was read or half measured before is out of date.
+    package static let sampleAge = Duration.seconds(30)
     /// What was slow is not slow any more after so long without a bad sample.
     package static let cleanTime = Duration.seconds(180)
     /// What is later than usual for so long is usual.

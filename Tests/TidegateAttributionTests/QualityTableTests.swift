@@ -86,14 +86,14 @@ import TidegateCore
         func cause(_ lost: Int) -> SlowCause? {
             QualityTable.quality(
                 of: Self.evidence(
-                    router: Answers(1.2, lost: lost), provider: Answers(12, lost: 5), server: Answers(32, lost: 6),
-                    other: Answers(32, lost: 5))
+                    router: Answers(1.2, lost: lost), provider: Answers(12, lost: 8), server: Answers(32, lost: 9),
+                    other: Answers(32, lost: 8))
             ).cause
         }
-        #expect(cause(0) == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: true))
-        #expect(cause(1) == .lossInOrBehind(5.0 / 46, router: Self.router))
+        #expect(cause(0) == .lossBehind(8.0 / 46, router: Self.router, isEverywhere: true))
+        #expect(cause(1) == .lossInOrBehind(8.0 / 46, router: Self.router))
         let uneven = Self.evidence(
-            provider: Answers(12, lost: 12, of: 75), server: Answers(32, lost: 2, of: 75),
+            router: Answers(1.2, of: 75), provider: Answers(12, lost: 12, of: 75), server: Answers(32, lost: 2, of: 75),
             other: Answers(32, lost: 11, of: 75))
         #expect(
             QualityTable.quality(of: uneven).cause
@@ -114,17 +114,17 @@ import TidegateCore
 
     @Test("Two destinations that lose are the provider's also if no router beyond the gateway answers")
     func lossOfTwo() {
-        let evidence = Self.evidence(provider: nil, server: Answers(32, lost: 6), other: Answers(32, lost: 5))
+        let evidence = Self.evidence(provider: nil, server: Answers(32, lost: 9), other: Answers(32, lost: 8))
         #expect(
             QualityTable.quality(of: evidence).cause
-                == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: true))
+                == .lossBehind(8.0 / 46, router: Self.router, isEverywhere: true))
     }
 
     @Test("One destination alone does not convict the provider: the network behind the router may be another one")
     func lossOfOne() throws {
-        let evidence = Self.evidence(provider: Answers(12, lost: 5), server: Answers(32, lost: 6), other: nil)
+        let evidence = Self.evidence(provider: Answers(12, lost: 8), server: Answers(32, lost: 9), other: nil)
         let cause = try #require(QualityTable.quality(of: evidence).cause)
-        #expect(cause == .lossBehind(5.0 / 46, router: Self.router, isEverywhere: false))
+        #expect(cause == .lossBehind(8.0 / 46, router: Self.router, isEverywhere: false))
         #expect(Cause.slow(cause).party == .unknown)
     }
 
@@ -358,7 +358,7 @@ import TidegateCore
         #expect(
             QualityTable.quality(of: late).cause == .slowServer(.milliseconds(2034), roundTrip: .microseconds(31_700)))
         let both = Self.evidence(
-            provider: Answers(12, lost: 6), server: Answers(32, lost: 6), other: Answers(32, lost: 6)
+            provider: Answers(12, lost: 9), server: Answers(32, lost: 9), other: Answers(32, lost: 9)
         ) { Self.phases(&$0, 32, 2034) }
         let quality = QualityTable.quality(of: both)
         #expect(quality.cause?.segment == .provider && quality.hidden.contains(.server))

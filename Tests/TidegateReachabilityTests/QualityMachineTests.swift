@@ -122,9 +122,11 @@ import TidegateTestKit
     func ownSide(counter: any WritableKeyPath<HostEvidence, UInt64?> & Sendable) {
         var world = World()
         var own = HostEvidence()
-        own.packets = 1000
-        for (count, isDue) in [(UInt64(50), false), (51, false), (61, true)] {
-            own[keyPath: counter] = count
+        let steps: [(count: UInt64, packets: UInt64, isDue: Bool)] = [
+            (50, 1000, false), (51, 2000, false), (61, 1_002_000, false), (71, 1_003_000, true),
+        ]
+        for (count, packets, isDue) in steps {
+            (own[keyPath: counter], own.packets) = (count, packets)
             world.give(.own(own))
             #expect((world.due == .network) == isDue, "\(count)")
         }
@@ -139,21 +141,75 @@ import TidegateTestKit
         #expect(world.due == .network)
     }
 
-    @Test("A small loss is measured with twice as many echoes, which say where it begins, or that it was none")
+    @Test("A small loss is measured with more echoes, which show where it begins, or that it was none")
     func smallLoss() {
         var world = World()
         world.settle()
-        for (gaps, second, parties) in [(1, 0, []), (3, 3, [FaultParty.upstream])] {
+        for (gaps, later, parties) in [(1, [0], []), (3, [3, 3], [FaultParty.upstream])] {
             world.echo(1, nil, times: 30)
             let before = world.events.count
             var first = Self.evidence(lostBehind: gaps)
-            // One host alone may limit its answers.
-            if second == 0 { first.hosts[1].gaps = 0 }
+            // Two hosts behind the router lost an echo each.
+            if gaps == 1 { first.hosts[1].gaps = 0 }
             world.give(.measured(.network, first))
-            #expect(world.events.count == before && world.due == .network)
-            world.give(.measured(.network, Self.evidence(lostBehind: second)))
+            for lost in later {
+                #expect(world.events.count == before && world.due == .network)
+                world.give(.measured(.network, Self.evidence(lostBehind: lost)))
+            }
             #expect(world.events.map(\.trouble.party) == parties && world.due == nil)
         }
+    }
+
+    @Test("Own traffic in one half of a measurement counts for the whole: it may have lost the packets")
+    func ownTraffic() {
+        var world = World()
+        world.settle()
+        world.echo(1, nil, times: 30)
+        var first = Self.evidence(lostBehind: 3)
+        first.ownTraffic = 4_000_000
+        world.give(.measured(.network, first))
+        for _ in 0..<2 { world.give(.measured(.network, Self.evidence(lostBehind: 3))) }
+        #expect(world.events.map(\.trouble.cause) == [.lossBehind(9.0 / 138, router: Self.router, isEverywhere: false)])
+    }
+
+    @Test("A second half that is worthless leaves the first one, and one that comes late begins anew")
+    func worthlessHalf() {
+        for isLate in [false, true] {
+            var world = World()
+            world.settle()
+            world.echo(1, nil, times: 30)
+            world.give(.measured(.network, Self.evidence(lostBehind: 3)))
+            if isLate { world.echo(1, 10, times: 4) }
+            world.give(.measured(.network, isLate ? Self.evidence() : nil))
+            #expect(world.events.map(\.trouble.party) == (isLate ? [] : [.unknown]))
+        }
+    }
+
+    @Test("Another address of this host, or another name of its interface, is no other path")
+    func sameRouter() {
+        var world = World()
+        world.settle()
+        world.echo(1, nil)
+        world.give(.measured(.network, Self.evidence(lostBehind: 9)))
+        let own = IPAddress(ipv4: 0x0A00_0009)
+        world.give(.path(NetworkPath(interface: "renamed", index: 2, gateway: Self.router, source: own)))
+        #expect(world.events.map(\.kind) == [.degraded])
+        #expect(world.machine.status.interface == "renamed" && world.machine.status.hosts.count == 2)
+    }
+
+    @Test("A network that stays slow does not keep a target from being measured")
+    func turns() {
+        var world = World()
+        world.settle()
+        for _ in 0..<12 { world.give(.checked(Self.api, PhaseDurations(processing: .milliseconds(50)))) }
+        world.echo(1, nil)
+        world.give(.measured(.network, Self.evidence(lostBehind: 9)))
+        for _ in 0..<3 { world.give(.checked(Self.api, PhaseDurations(processing: .milliseconds(2000)))) }
+        world.echo(1, nil, times: 30)
+        #expect(world.due == .target(Self.api))
+        world.give(.measured(.target(Self.api), Self.evidence()))
+        world.echo(1, nil, times: 30)
+        #expect(world.due == .network)
     }
 
     @Test("A path that changes between two halves of a measurement makes the first one void")
@@ -191,7 +247,7 @@ import TidegateTestKit
         #expect(world.events.count == 1, "there was a bad sample after the clean measurement")
         #expect(world.due == .network)
         world.give(.measured(.network, Self.evidence()))
-        #expect(world.events.map(\.kind) == [.degraded, .recovered] && world.machine.status.network == nil)
+        #expect(world.events.map(\.kind) == [.degraded, .ended(.recovered)] && world.machine.status.network == nil)
         #expect(world.due == nil)
     }
 
@@ -257,12 +313,11 @@ import TidegateTestKit
         world.settle()
         world.echo(1, nil)
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
-        world.give(.measured(.network, nil))
-        world.echo(1, 10, times: 20)
+        for _ in 0..<2 { world.give(.measured(.network, nil)) }
+        world.echo(1, 10, times: 17)
         #expect(world.events.map(\.kind) == [.degraded])
-        world.give(.measured(.network, nil))
-        world.echo(1, 10, times: 5)
-        #expect(world.events.map(\.kind) == [.degraded, .recovered])
+        world.echo(1, 10)
+        #expect(world.events.map(\.kind) == [.degraded, .ended(.unmeasured)])
     }
 
     @Test("A short transfer fills the line for a measurement, and is no trouble")
@@ -326,7 +381,7 @@ import TidegateTestKit
         #expect(world.machine.status.network?.party == .upstream)
         #expect(world.events.map(\.target) == [Self.api, nil, Self.api])
         world.give(.checked(Self.api, nil))
-        #expect(world.events.last?.kind == .failed && world.events.last?.target == Self.api)
+        #expect(world.events.last?.kind == .ended(.failed) && world.events.last?.target == Self.api)
     }
 
     @Test("An outage ends what is slow, and another path forgets it")
@@ -334,14 +389,16 @@ import TidegateTestKit
         var world = World()
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
         world.give(.path(nil))
-        #expect(world.events.map(\.kind) == [.degraded, .failed] && world.due == nil)
+        #expect(world.events.map(\.kind) == [.degraded, .ended(.failed)] && world.due == nil)
         world = World()
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
         world.give(.path(NetworkPath(interface: "wlan0", index: 3, gateway: Self.other)))
-        #expect(world.events.map(\.kind) == [.degraded, .moved] && world.machine.status.hosts.isEmpty)
+        #expect(world.events.map(\.kind) == [.degraded, .ended(.moved)] && world.machine.status.hosts.isEmpty)
     }
 
-    @Test("A measurement that showed nothing is repeated after five minutes, not at once", arguments: [true, false])
+    @Test(
+        "A worthless measurement of a new path is repeated once after a minute, and then each five minutes",
+        arguments: [true, false])
     func worthless(isBusy: Bool) {
         var world = World()
         world.echo(1, 10, times: 20)
@@ -371,7 +428,7 @@ import TidegateTestKit
         #expect(world.events.map(\.kind) == [.degraded])
         world.seconds += 86_400
         world.give(.measured(.network, late))
-        #expect(world.events.map(\.kind) == [.degraded, .recovered])
+        #expect(world.events.map(\.kind) == [.degraded, .ended(.usual)])
         world.echo(1, 80, times: 12)
         world.give(.measured(.network, late))
         world.echo(1, 80)
@@ -405,8 +462,8 @@ import TidegateTestKit
         measure(lost: 9)
         #expect(world.events.isEmpty)
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
-        measure(lost: 0)
-        measure(lost: 0)
+        for _ in 0..<3 { measure(lost: 0) }
+        world.echo(1, 10, times: 60)
         #expect(world.events.map(\.kind) == [.degraded])
     }
 
@@ -420,7 +477,7 @@ import TidegateTestKit
         world.give(.measured(.network, Self.evidence(lostBehind: 9)))
         evidence = Self.evidence()
         evidence.lateness = .milliseconds(21)
-        world.give(.measured(.network, evidence))
+        for _ in 0..<3 { world.give(.measured(.network, evidence)) }
         world.echo(1, 10, times: 60)
         #expect(world.events.map(\.kind) == [.degraded])
     }

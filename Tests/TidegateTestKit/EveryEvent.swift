@@ -147,7 +147,9 @@ package enum EveryEvent {
         let (network, slow) = self.troubles
         return [
             QualityEvent(.degraded, target: nil, network), QualityEvent(.degraded, target: self.target, slow),
-            QualityEvent(.recovered, target: nil, network), QualityEvent(.failed, target: self.target, slow),
+            QualityEvent(.ended(.recovered), target: nil, network),
+            QualityEvent(.ended(.failed), target: self.target, slow),
+            QualityEvent(.ended(.moved), target: nil, network),
         ].map { .quality($0) }
     }
 

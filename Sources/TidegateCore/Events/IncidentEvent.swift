@@ -22,9 +22,8 @@ public struct IncidentEvent: Sendable {
         }
         if incident.endReason == .merged { return "\(self.incident.subject): the outage is part of the network's" }
         let time = incident.downtime(at: end).shortText
-        if incident.endReason == .failed { return "\(incident.subject) was slow for \(time), and is down" }
-        if incident.endReason == .moved {
-            return "\(incident.subject) was slow for \(time), and this host uses another path"
+        if let reason = incident.endReason, [.failed, .moved, .usual, .unmeasured].contains(reason) {
+            return "\(incident.subject) was slow for \(time), and \(reason.clause ?? "")"
         }
         let what = incident.kind == .degraded ? "the slowness" : "the outage"
         return "\(incident.subject): \(what) is over after \(time)"

@@ -4,11 +4,8 @@ public struct QualityEvent: Sendable {
     package enum Kind: Sendable, Hashable {
         /// It became slow, or is slow for another reason.
         case degraded
-        case recovered
-        /// It went down.
-        case failed
-        /// This host uses another path.
-        case moved
+        /// It is not called slow any more.
+        case ended(Incident.EndReason)
     }
 
     /// The target; nil for this host's way out.
@@ -26,22 +23,22 @@ public struct QualityEvent: Sendable {
         let subject = self.target?.description ?? "the network"
         switch self.kind {
         case .degraded: return "\(subject) is slow: \(Cause.slow(self.trouble.cause)) (\(self.trouble.party))"
-        case .recovered: return "\(subject) is not slow any more"
-        case .failed: return "\(subject) was slow, and is down"
-        case .moved: return "\(subject) was slow, and this host uses another path"
+        case .ended(let reason):
+            return reason.clause.map { "\(subject) was slow, and \($0)" } ?? "\(subject) is not slow any more"
         }
     }
 
     var projection: EventProjection {
-        let isSlow = self.kind == .degraded
+        let end: Incident.EndReason? = if case .ended(let reason) = self.kind { reason } else { nil }
         return EventProjection(
-            isSlow ? "path.degraded" : "path.recovered", isSlow ? .warning : .info,
-            isSlow ? "slow" : "not slow any more", self.sentence,
+            end == nil ? "path.degraded" : "path.recovered", end == nil ? .warning : .info,
+            end == nil ? "slow" : end == .recovered ? "not slow any more" : "slowness ended", self.sentence,
             [
                 .both("target", self.target?.description), .both("begins", self.trouble.cause.segment.rawValue),
                 .both("party", .word(self.trouble.party)), .both("cause", Cause.slow(self.trouble.cause).code),
                 .both("text", Cause.slow(self.trouble.cause).description), .both("advice", self.trouble.advice),
-                .both("since", self.trouble.since.description), .both("down", self.kind == .failed),
+                .both("since", self.trouble.since.description), .both("down", end == .failed),
+                .both("endReason", end?.rawValue, log: "end_reason"),
             ])
     }
 }

@@ -39,8 +39,27 @@ package struct Incident: Sendable, Hashable {
         case failed
         /// What was slow is not used any more: this host uses another path.
         case moved
+        /// It was slow for a day: from then on that is usual.
+        case usual
+        /// It was slow, and cannot be measured any more.
+        case unmeasured
         /// It turned out to be part of this host's outage; only an event has this reason.
         case merged
+
+        /// The reason in a clause; nil if the trouble is simply over.
+        package var clause: String? {
+            switch self {
+            case .recovered: nil
+            case .partyChanged: "another party is responsible from then on"
+            case .stopped: "Tidegate stopped"
+            case .suspended: "this host was suspended"
+            case .failed: "it went down"
+            case .moved: "this host uses another path"
+            case .usual: "that is usual from now on"
+            case .unmeasured: "it cannot be measured any more"
+            case .merged: "it is part of the network's outage"
+            }
+        }
     }
 
     /// How sure it is that the party is responsible.

@@ -38,14 +38,17 @@ package struct HostEvidence: Sendable, Hashable {
     /// Nothing is known.
     package init() {}
 
-    /// A copy with what the counters grew by; nil for one that began anew.
-    package func since(_ before: Self) -> Self {
-        let counters: [WritableKeyPath<Self, UInt64?>] = [
+    private static var counters: [WritableKeyPath<Self, UInt64?>] {
+        [
             \.drops, \.refusedDatagrams, \.errors, \.packets, \.carrierLosses, \.sentFrames, \.repeatedFrames,
             \.failedFrames, \.quotaPeriods, \.throttledPeriods,
         ]
+    }
+
+    /// A copy with what the counters grew by; nil for one that began anew.
+    package func since(_ before: Self) -> Self {
         var grown = self
-        for counter in counters {
+        for counter in Self.counters {
             guard let now = self[keyPath: counter], let then = before[keyPath: counter], now >= then else {
                 grown[keyPath: counter] = nil
                 continue
@@ -55,7 +58,28 @@ package struct HostEvidence: Sendable, Hashable {
         return grown
     }
 
-    /// The member `link` of `quality`: what is known.
+    /// A copy with the growth of an earlier time as well.
+    func adding(_ earlier: Self) -> Self {
+        var sum = self
+        sum.backlogs = earlier.backlogs + self.backlogs
+        for counter in Self.counters {
+            let parts = [self[keyPath: counter], earlier[keyPath: counter]].compactMap(\.self)
+            sum[keyPath: counter] = parts.isEmpty ? nil : parts.reduce(0, &+)
+        }
+        return sum
+    }
+
+    /// The member `link` of the sidecar's `quality`: what it shows now; counters are in the metrics.
+    func json(of interface: String) -> JSONValue {
+        let all: JSONValue = [
+            "interface": .string(interface), "queueBytes": .optional(self.backlogs.last),
+            "speedMbit": .optional(self.speed), "halfDuplex": self.isHalfDuplex ? true : .null,
+            "signalDbm": .optional(self.signal), "bitRateMbit": .optional(self.bitRate),
+        ]
+        return all.withoutNulls
+    }
+
+    /// The member `link` of a measurement's `quality`: what is known.
     var json: JSONValue {
         let all: JSONValue = [
             "queueBytes": .optional(self.backlogs.max()), "queueDrops": .optional(self.drops),

@@ -101,11 +101,14 @@ package struct QualityEvidence: Sendable, Hashable {
     /// No measurements yet.
     package init(interface: String) { self.interface = interface }
 
-    /// This measurement with the echoes of an earlier one to the same hosts.
+    /// This measurement with that of an earlier one of the same hosts.
     package func adding(_ earlier: QualityEvidence) -> QualityEvidence {
         var sum = self
         sum.lateness = max(self.lateness, earlier.lateness)
-        let known = (earlier.hosts + [earlier.reference].compactMap(\.self))
+        sum.own = self.own.adding(earlier.own)
+        sum.ownTraffic = [self.ownTraffic, earlier.ownTraffic].compactMap(\.self).max()
+        sum.flows = earlier.flows + self.flows
+        let known = earlier.hosts + [earlier.reference].compactMap(\.self)
         func added(_ host: Host) -> Host {
             known.first { $0.address == host.address }.map(host.adding) ?? host
         }

@@ -88,7 +88,9 @@ package struct QualityStatus: Sendable, Hashable {
     package var hosts: [Host] = []
     /// The interface of the way out; nil without one.
     package var interface: String?
-    /// What this host's side of it shows; counters are those since they exist.
+    /// What it shows; counters are those since they exist.
+    ///
+    /// Empty if it was not read lately.
     package var own = HostEvidence()
     /// What makes this host's way out slow; nil if nothing does.
     package var network: Trouble?
@@ -116,7 +118,7 @@ package struct QualityStatus: Sendable, Hashable {
             "slow": .bool(self.network != nil || !self.targets.isEmpty),
             "network": self.network.map { .object($0.members) } ?? .null,
             "targets": .array(targets.map { .object([.init("target", .string($0.1))] + $0.2.members) }),
-            "segments": .array(segments), "link": self.own.json,
+            "segments": .array(segments), "link": self.interface.map { self.own.json(of: $0) } ?? .null,
         ]
     }
 }

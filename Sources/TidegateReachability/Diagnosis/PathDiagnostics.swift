@@ -252,10 +252,9 @@ extension PathDiagnostics {
             } ?? ([], HostEvidence())
         }
 
-        /// What this host's side of an interface shows now.
-        func own(of interface: String) async -> HostEvidence {
-            guard let watch = self.flowWatch.thread else { return HostEvidence() }
-            return await Promise.value { watch.read(interface, completion: $0) } ?? HostEvidence()
+        /// Reads what an interface shows now; `completion` is not called if the thread cannot start.
+        func readOwn(_ interface: String, completion: @escaping @Sendable (HostEvidence) -> Void) {
+            if let watch = self.flowWatch.thread { watch.read(interface, completion: completion) }
         }
 
         /// The route question for a resolver.

@@ -6,8 +6,8 @@ internal import TidegateNetwork
 struct QualityMeter: Sendable {
     private typealias Host = QualityEvidence.Host
 
-    /// 46 echoes prove a loss of 10 %.
-    private static let fewestEchoes = 46
+    /// From one echo to the next if much time was asked for.
+    private static let quietInterval = Duration.milliseconds(40)
     /// A later answer counts as lost.
     private static let echoLimit = Duration.seconds(1)
     private static let searchLimit = Duration.milliseconds(550)
@@ -16,20 +16,23 @@ struct QualityMeter: Sendable {
 
     let diagnostics: PathDiagnostics
     var path: QualityPath
+    /// To each host: 46 show a loss of 10 %, and 80 also where it begins.
+    var echoes = 80
     /// From one echo to the next; with the search before and the last answers it all takes four seconds.
-    var interval = Duration.milliseconds(40)
+    var interval = Duration.milliseconds(25)
 
     /// What was measured, for `time` or the shortest time that shows anything.
     func evidence(for time: Duration?) async -> QualityEvidence {
         var evidence = self.path.evidence
         async let lookup = self.lookup
         let hosts = await self.hosts
-        let length = max(time ?? .zero, self.interval * Self.fewestEchoes)
+        let interval = time == nil ? self.interval : max(self.interval, Self.quietInterval)
+        let length = max(time ?? .zero, self.interval * self.echoes)
         async let seen = self.diagnostics.dependencies.flows(
-            beside: self.path.evidence.interface, every: self.interval * 5, for: length)
+            beside: self.path.evidence.interface, every: min(self.interval * 8, .seconds(1)), for: length)
         async let connects = self.connects
         let (before, start) = (InterfaceCounters(of: evidence.interface), self.now)
-        let burst = await self.burst(to: hosts, for: length)
+        let burst = await self.burst(to: hosts, every: interval, for: length)
         if let before, let after = InterfaceCounters(of: evidence.interface) {
             evidence.ownTraffic = after.most(since: before) * 8 / (self.now - start).inSeconds
         }
@@ -122,12 +125,12 @@ struct QualityMeter: Sendable {
         let roundTrip: Duration?
     }
 
-    private func burst(to hosts: [Host], for time: Duration) async -> Burst {
+    private func burst(to hosts: [Host], every interval: Duration, for time: Duration) async -> Burst {
         await withTaskGroup(of: Answer?.self) { group in
             var (late, answers) = ([Duration](), [Answer]())
             let start = self.now
-            while self.interval * late.count < time {
-                let planned = start + self.interval * late.count
+            while interval * late.count < time {
+                let planned = start + interval * late.count
                 await self.wait(until: planned)
                 if Task.isCancelled { break }
                 let echo = late.count

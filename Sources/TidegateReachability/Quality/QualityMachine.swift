@@ -48,6 +48,10 @@ struct QualityMachine {
         var isMeasuredClean = false
         /// How many measurements in a row were worthless.
         var worthlessMeasurements = 0
+        /// How many of them could not be made at all.
+        var failedMeasurements = 0
+        /// When it became slow.
+        var begin: MonotonicTime?
         /// How many measurements in a row found nothing.
         var cleanMeasurements = 0
 
@@ -63,10 +67,11 @@ struct QualityMachine {
             self.hasLoss = self.hasLoss || isLoss
         }
 
-        /// True if nothing was bad lately; where nothing can be measured, good samples are enough.
-        var isOver: Bool {
+        /// Why it is over if nothing was bad lately; where nothing can be measured, good samples are enough.
+        var end: Incident.EndReason? {
+            if self.isMeasuredClean { return .recovered }
             let areGood = self.recent.count == Thresholds.badSamples.of && !self.recent.contains(true)
-            return self.isMeasuredClean || self.worthlessMeasurements > 1 && areGood
+            return self.failedMeasurements > 1 && areGood ? .unmeasured : nil
         }
 
         var isSuspicious: Bool {
@@ -83,13 +88,16 @@ struct QualityMachine {
     // With a router that is known, this host's own address does not matter, which may change each day.
     private var network: String {
         guard let path = self.path else { return "" }
-        return self.router.map { "\(path.interface) via \($0)" } ?? path.description
+        guard let router = self.router, let gateway = path.gateway else { return path.description }
+        return "\(path.interface) via \(gateway) \(router)"
     }
     private var records: [Subject: Record] = [:]
     /// When something may be measured again; nil before the first measurement.
     private var nextMeasurement: MonotonicTime?
     /// A measurement of the way out that needs more echoes.
-    private var undecided: QualityEvidence?
+    private var undecided: (evidence: QualityEvidence, rounds: Int, moment: MonotonicTime)?
+    private var ownMoment: MonotonicTime?
+    private var lastMeasured: Subject?
     /// A rise of the round trip that the next echo has to confirm: a short transfer fills a line as well.
     private var unconfirmed: (cause: SlowCause, quality: Quality, since: WallTime)?
     /// True once all hosts were measured on this path, so that it is known what is usual for those that get no echoes.
@@ -102,7 +110,7 @@ struct QualityMachine {
     /// Changes the state; the events are to be published in order.
     mutating func handle(_ input: Input, at now: Moment) -> [QualityEvent] {
         switch input {
-        case .path(let path): self.move(to: path)
+        case .path(let path): self.move(to: path, at: now)
         case .hosts(let hosts, let router):
             self.router = router ?? self.router
             let known = self.status.hosts
@@ -118,9 +126,16 @@ struct QualityMachine {
         for index in self.status.hosts.indices {
             self.status.hosts[index].normal = self.normal(of: self.status.hosts[index].address)
         }
-        for (subject, record) in self.records where record.isOver {
+        if let moment = self.undecided?.moment, now.monotonic - moment > Thresholds.sampleAge { self.undecided = nil }
+        if let moment = self.ownMoment, now.monotonic - moment > Thresholds.sampleAge {
+            (self.status.own, self.ownMoment) = (HostEvidence(), nil)
+        }
+        for (subject, record) in self.records {
             if let lastBad = record.lastBad, now.monotonic - lastBad < Thresholds.cleanTime { continue }
-            self.end(subject, .recovered)
+            // Echoes that do not get as far as the trouble show nothing.
+            let place = self.trouble(subject)?.cause.firstLate
+            let isSeen = subject != .network || self.status.hosts.contains { $0.segment == place }
+            if let reason = record.end, isSeen || reason == .recovered { self.end(subject, reason) }
         }
         defer { self.events = [] }
         return self.events
@@ -136,16 +151,27 @@ struct QualityMachine {
         guard self.nextMeasurement.map({ now >= $0 }) ?? true else { return nil }
         if !self.isMeasured, self.status.hosts.contains(where: { $0.normal != nil }) { return .network }
         let due = self.records.filter { $0.value.isSuspicious || self.trouble($0.key) != nil }.keys
-        return due.contains(.network) ? .network : due.first
+        // A slow network must not keep a slow target from being measured.
+        if due.contains(.network), self.lastMeasured != .network { return .network }
+        return due.first { $0 != self.lastMeasured } ?? due.first
     }
 
     // MARK: Samples
 
-    private mutating func move(to path: NetworkPath?) {
-        guard path?.identity != self.path?.identity else { return }
-        (self.path, self.records, self.isMeasured) = (path, [:], false)
-        (self.status.hosts, self.status.interface, self.status.own) = ([], path?.interface, HostEvidence())
+    private mutating func move(to path: NetworkPath?, at now: Moment) {
+        let before = self.path
+        (self.path, self.status.interface) = (path, path?.interface)
+        // This host's own address may change on the same network.
+        if let before, let path, before.index == path.index, before.generation == path.generation,
+            before.gateway == path.gateway
+        {
+            return
+        }
+        if before == nil, path == nil { return }
+        (self.records, self.isMeasured) = ([:], false)
+        (self.status.hosts, self.status.own, self.ownMoment) = ([], HostEvidence(), nil)
         (self.unconfirmed, self.undecided, self.router) = (nil, nil, nil)
+        self.nextMeasurement = self.nextMeasurement.map { min($0, now.monotonic + Thresholds.sampleAge) }
         for subject in [Subject.network] + self.status.targets.keys.map(Subject.target) {
             self.end(subject, path == nil ? .failed : .moved)
         }
@@ -172,7 +198,7 @@ struct QualityMachine {
 
     private mutating func add(_ own: HostEvidence, at now: Moment) {
         let grown = own.since(self.status.own)
-        self.status.own = own
+        (self.status.own, self.ownMoment) = (own, now.monotonic)
         let packets = grown.packets ?? 0
         guard
             Thresholds.areMany(drops: grown.drops ?? 0, of: packets)
@@ -210,17 +236,30 @@ struct QualityMachine {
     // MARK: Measurements
 
     private mutating func decide(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
-        var record = self.records[subject] ?? Record()
-        let isWorthless = evidence.map { QualityTable.busy($0) != nil } ?? true
-        var evidence = evidence.map(self.withNormals)
+        let failures = self.records[subject]?.failedMeasurements ?? 0
+        self.records[subject, default: Record()].failedMeasurements = evidence == nil ? failures + 1 : 0
+        var evidence = evidence.flatMap { QualityTable.busy($0) == nil ? self.withNormals($0) : nil }
         if subject == .network {
             let earlier = self.undecided.take()
-            if !isWorthless, let earlier { evidence = evidence?.adding(earlier) }
-            if !isWorthless, let evidence, QualityTable.isUndecided(evidence) {
-                self.undecided = evidence
-                return
+            let rounds = (earlier?.rounds ?? 0) + 1
+            if let measured = evidence {
+                let sum = earlier.map { measured.adding($0.evidence) } ?? measured
+                evidence = sum
+                if rounds < QualityTable.rounds(after: sum) {
+                    self.undecided = (sum, rounds, now.monotonic)
+                    return
+                }
             }
+            evidence = evidence ?? earlier?.evidence
         }
+        self.lastMeasured = subject
+        self.conclude(subject, evidence, at: now)
+    }
+
+    // Without evidence the measurement was worthless.
+    private mutating func conclude(_ subject: Subject, _ evidence: QualityEvidence?, at now: Moment) {
+        var record = self.records[subject] ?? Record()
+        let isWorthless = evidence == nil
         record.worthlessMeasurements = isWorthless ? record.worthlessMeasurements + 1 : 0
         if isWorthless || record.isSuspicious || self.trouble(subject) != nil {
             // One that was worthless is repeated sooner, but only once.
@@ -229,20 +268,20 @@ struct QualityMachine {
                 now.monotonic + (isRepeated ? Thresholds.repeatedMeasurement : Thresholds.measurements)
         }
         let since = record.firstBad ?? now.wall
-        (record.hasLoss, record.recent, record.firstBad) = (false, [], nil)
+        // The repeated measurement is about the same samples.
+        if record.worthlessMeasurements != 1 { (record.hasLoss, record.recent, record.firstBad) = (false, [], nil) }
         self.records[subject] = record
-        guard let evidence, !isWorthless else { return }
+        guard let evidence else { return }
         if subject == .network { self.isMeasured = true }
         let quality = QualityTable.quality(of: evidence)
         guard let cause = quality.cause, self.isOwn(cause, of: subject, evidence) else {
             return self.foundNothing(subject, evidence, at: now)
         }
-        let known = self.trouble(subject).map { now.wall.since($0.since) } ?? .zero
-        if cause.normal != nil, known >= Thresholds.newUsual {
+        if cause.normal != nil, let begin = record.begin, now.monotonic - begin >= Thresholds.newUsual {
             for host in evidence.hosts + [evidence.reference].compactMap(\.self) {
                 if let median = host.median { self.normals.replace(self.key(host.address), by: median, at: now.wall) }
             }
-            return self.end(subject, .recovered)
+            return self.end(subject, .usual)
         }
         if cause.normal != nil, self.status.network == nil {
             self.unconfirmed = (cause, quality, since)
@@ -261,6 +300,7 @@ struct QualityMachine {
     ) {
         var record = self.records[subject] ?? Record()
         (record.lastBad, record.isMeasuredClean, record.cleanMeasurements) = (now.monotonic, false, 0)
+        record.begin = record.begin ?? now.monotonic
         self.records[subject] = record
         let before = self.trouble(subject)
         let isSame = before.map { $0.cause.segment == cause.segment } ?? false
@@ -316,10 +356,11 @@ struct QualityMachine {
         if let target = subject.target { self.status.targets[target] = trouble } else { self.status.network = trouble }
     }
 
-    private mutating func end(_ subject: Subject, _ kind: QualityEvent.Kind) {
+    private mutating func end(_ subject: Subject, _ reason: Incident.EndReason) {
         guard let trouble = self.trouble(subject) else { return }
         self.set(nil, of: subject)
-        self.events.append(QualityEvent(kind, target: subject.target, trouble))
+        self.records[subject]?.begin = nil
+        self.events.append(QualityEvent(.ended(reason), target: subject.target, trouble))
     }
 }
 

@@ -16,8 +16,8 @@ package final class QualityWatch: Sendable {
     /// The same while one of them is not found.
     private static let retryInterval = 6
     private static let echoLimit = Duration.seconds(1)
-    /// An echo to each host each 217 ms: 46 in ten seconds.
-    private static let measuringInterval = Duration.seconds(10) / 46
+    /// In ten seconds: nothing waits for the answer, and it disturbs less.
+    private static let measuringEchoes = 46
 
     /// What is usual is handed over each ten minutes, and when the watch stops.
     private static let keepingInterval = Duration.seconds(600)
@@ -104,14 +104,15 @@ package final class QualityWatch: Sendable {
         if round.known != path.identity || round.count % interval == 0 && self.quality.network == nil {
             (round.known, round.count) = (path.identity, 0)
             let hosts = await self.hosts(on: path, status)
-            self.feed(.hosts(hosts, router: await self.router(hosts.first { $0.segment == .router }?.address)))
+            self.feed(.hosts(hosts, router: await self.router(path.gateway?.onLink(path.index))))
         }
         round.count += 1
-        self.feed(.own(await self.diagnostics.dependencies.own(of: path.interface)))
         let hosts = self.quality.hosts
+        async let own = self.own(of: path.interface)
         let echoes = await hosts.concurrentMap { await self.echo($0.address) }
         for (host, trip) in zip(hosts, echoes) { if let trip { self.record(host.segment, trip) } }
         self.feed(.echoes(echoes))
+        if let own = await own { self.feed(.own(own)) }
     }
 
     private func measureIfDue(on path: NetworkPath, _ status: ReachabilityStatus, _ round: inout Round) async {
@@ -178,6 +179,13 @@ package final class QualityWatch: Sendable {
         return await beyond.map { hosts + [QualityStatus.Host(.provider, $0)] } ?? hosts
     }
 
+    // A driver that hangs must not stop the watch.
+    private func own(of interface: String) async -> HostEvidence? {
+        await Promise.value(orAfter: { _ = self.diagnostics.monitor.call(after: Self.echoLimit, $0) }) {
+            self.diagnostics.dependencies.readOwn(interface, completion: $0)
+        }
+    }
+
     // Its link-layer address, which it has told for the echoes.
     private func router(_ address: IPAddress?) async -> String? {
         guard let address else { return nil }
@@ -188,7 +196,7 @@ package final class QualityWatch: Sendable {
     private func meter(_ path: NetworkPath, to destination: IPAddress) -> QualityMeter {
         QualityMeter(
             diagnostics: self.diagnostics, path: QualityPath(wayOut: path, to: destination),
-            interval: Self.measuringInterval)
+            echoes: Self.measuringEchoes, interval: .seconds(10) / Self.measuringEchoes)
     }
 
     // A target behind the same gateway, or a public address if the configuration allows to check the internet.

@@ -213,12 +213,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
         let name = event.target.flatMap { self.names[$0] }
         guard event.target == nil || name != nil else { return nil }
         let scope = name == nil ? Incident.Scope.network : .target
-        switch event.kind {
-        case .degraded: break
-        case .recovered: return .slowEnded(scope, name, .recovered)
-        case .failed: return .slowEnded(scope, name, .failed)
-        case .moved: return .slowEnded(scope, name, .moved)
-        }
+        if case .ended(let reason) = event.kind { return .slowEnded(scope, name, reason) }
         let (cause, trouble) = (Cause.slow(event.trouble.cause), event.trouble)
         let finding = Incident.Finding(
             party: trouble.party, cause: cause.description, advice: trouble.advice, certainty: cause.certainty,

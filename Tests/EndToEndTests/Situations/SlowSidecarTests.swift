@@ -86,7 +86,7 @@ struct SlowSidecarTests {
         let router = try #require(neighbour["lladdr"]?.text)
         _ = try await python(
             """
-            entry = lambda days, place: {'network': 'lan via \(router)', 'place': place, \
+            entry = lambda days, place: {'network': 'lan via 10.0.0.1 \(router)', 'place': place, \
             'learned': now - days * 86_400_000_000, 'microseconds': [3000]}; \
             text = json.dumps([entry(29, '10.0.0.1'), entry(31, '10.0.0.9')]); \
             db.execute("INSERT OR REPLACE INTO quality VALUES ('normals', 0, ?)", (text,)); db.commit()

@@ -124,7 +124,7 @@ extension Event.Payload {
             .connection(.failed), .connection(.groupSilent):
             .bad
         case .diagnosis(let diagnosis): diagnosis.isBroken ? .bad : diagnosis.state == .checking ? .wait : .good
-        case .quality(let quality): quality.kind == .recovered ? .good : .wait
+        case .quality(let quality): quality.kind == .ended(.recovered) ? .good : .wait
         case .link(let link): link.to?.isUsable ?? false ? .good : .bad
         case .netlink(.overrun), .session(.circuitOpened), .daemon(.runSkipped): .wait
         case .session(.circuitClosed), .daemon(.remoteWrite(.delivered)), .connection(.recovered): .good
@@ -155,7 +155,7 @@ extension Event.Payload {
             default: nil
             }
         case .diagnosis(let diagnosis): diagnosis.isBroken ? diagnosis.explanation.party : nil
-        case .quality(let quality): quality.kind == .recovered ? nil : quality.trouble.party
+        case .quality(let quality): quality.kind == .degraded ? quality.trouble.party : nil
         case .daemon(.remoteWrite(.failed(let failure, isNews: _))): failure.party
         case .probe(let probe):
             if case .finished(let outcome) = probe.kind { outcome.failure?.party } else { nil }

@@ -38,13 +38,7 @@ package struct IncidentDetails {
 
     private var end: String {
         guard let end = self.incident.end else { return "ongoing" }
-        let reasons: [Incident.EndReason: String] = [
-            .partyChanged: "another party is responsible from then on", .suspended: "this host was suspended",
-            .stopped: "Tidegate stopped", .failed: "it went down",
-            .moved: "this host uses another path",
-        ]
-        let reason = self.incident.endReason.flatMap { reasons[$0] }
-        return self.time(end) + (reason.map { ", \($0)" } ?? "")
+        return self.time(end) + (self.incident.endReason?.clause.map { ", \($0)" } ?? "")
     }
 
     private var affected: String {
