@@ -48,7 +48,7 @@ extension LintRule {
 
     // Those of Grafana's units that mean something here; a unit that Grafana does not know is shown as a suffix.
     private static let units: Set = [
-        "none", "short", "percentunit", "bytes", "Bps", "s", "cpm", "cps", "reqps",
+        "none", "short", "percentunit", "bytes", "Bps", "s", "cpm", "cps", "pps", "reqps", "dBm",
     ]
 }
 
