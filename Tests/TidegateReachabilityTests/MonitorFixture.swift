@@ -37,6 +37,8 @@ struct VethPairFixture {
         try self.here.ip("link add v1 index 78 type veth peer name p1 netns \(self.there.name)")
         try self.there.batch("link set p1 up\naddr add 10.0.1.1/24 dev p1")
         try self.here.batch("link set v1 up\naddr add 10.0.1.2/24 dev v1")
+        // A link that is up may not have its carrier yet.
+        try self.here.waitForLinks("v1")
     }
 
     static let isPossible = NetworkNamespace.isAvailable
