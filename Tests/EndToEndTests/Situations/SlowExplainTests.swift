@@ -15,6 +15,8 @@ struct SlowExplainTests {
         /// Nil if nothing is slow.
         let begins: String?
         var party: String?
+        /// How long it is measured.
+        var seconds = 3
         let change: @Sendable (SlowLab) throws -> Void
     }
 
@@ -23,11 +25,16 @@ struct SlowExplainTests {
         link.back.loss = loss
     }
 
+    private static func dropEchoes(_ lab: SlowLab) throws {
+        try ThreeHosts.filter(
+            lab.client, "table ip deaf { chain in { type filter hook input priority 0; icmp type echo-reply drop; }; }")
+    }
+
     private static let situations = [
         Situation(name: "nothing is wrong", begins: nil) { _ in },
         Situation(name: "the cable loses packets", begins: "router", party: "unknown") { Self.lossy($0.link, 0.08) },
-        Situation(name: "the provider's line loses packets", begins: "provider", party: "upstream") {
-            Self.lossy($0.wan, 0.08)
+        Situation(name: "the provider's line loses packets", begins: "provider", party: "upstream", seconds: 6) {
+            Self.lossy($0.wan, 0.12)
         },
         Situation(
             name: "the network before the server loses packets", url: "http://\(SlowLab.serverAddress)/slow?ms=400",
@@ -39,6 +46,14 @@ struct SlowExplainTests {
                 "table ip few { chain out { type filter hook output priority 0; "
                     + "icmp type echo-reply numgen random mod 2 0 drop; }; }",
             ])
+        },
+        Situation(
+            name: "no host answers echoes, and the server answers late",
+            url: "http://\(SlowLab.serverAddress)/slow?ms=1200", begins: "server", party: "theirs"
+        ) { try Self.dropEchoes($0) },
+        Situation(name: "no host answers echoes, and packets are lost", begins: nil) {
+            Self.lossy($0.wan, 0.05)
+            try Self.dropEchoes($0)
         },
         Situation(name: "the cable is slow", begins: "router", party: "unknown") {
             $0.link.there.delay = .milliseconds(200)
@@ -73,14 +88,16 @@ struct SlowExplainTests {
         let lab = try await SlowLab()
         defer { lab.end() }
         try situation.change(lab)
-        let (text, json) = try await self.explain(lab, situation.url)
+        let (text, json) = try await self.explain(lab, situation.url, for: situation.seconds)
         #expect(json["begins"] == .optional(situation.begins), "\(situation.name): \(text)")
         #expect(json["party"] == .optional(situation.party), "\(situation.name): \(text)")
         #expect(json["slow"] == .bool(situation.begins != nil), "\(situation.name): \(text)")
     }
 
-    private func explain(_ lab: SlowLab, _ url: String) async throws -> (text: String, quality: JSONValue) {
-        let command = lab.client.inside([BuiltProduct.path(of: "tidegate"), "explain", "--for", "3s", url])
+    private func explain(
+        _ lab: SlowLab, _ url: String, for seconds: Int = 3
+    ) async throws -> (text: String, quality: JSONValue) {
+        let command = lab.client.inside([BuiltProduct.path(of: "tidegate"), "explain", "--for", "\(seconds)s", url])
         let output = try await Program(command + ["--json"]).finish()
         let json = try JSONValue(parsing: output.output.utf8)
         #expect(output.status == 0 && json["party"] == .null, "the target works: \(output.output)")
@@ -102,9 +119,9 @@ struct SlowExplainTests {
     func text() async throws {
         let lab = try await SlowLab()
         defer { lab.end() }
-        Self.lossy(lab.wan, 0.08)
+        Self.lossy(lab.wan, 0.12)
         let command = lab.client.inside([
-            BuiltProduct.path(of: "tidegate"), "explain", "--for", "3s", "http://\(SlowLab.serverAddress)/",
+            BuiltProduct.path(of: "tidegate"), "explain", "--for", "6s", "http://\(SlowLab.serverAddress)/",
         ])
         let text = try await Program(command).finish().output
         let lines = text.split(separator: "\n").map(String.init)
