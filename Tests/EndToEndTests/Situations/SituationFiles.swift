@@ -34,9 +34,14 @@ final class SituationFiles: Sendable {
 
     func path(_ name: String) -> String { self.folder.appendingPathComponent(name).path }
 
-    // Written in place: a new file would not be the one that is mounted.
+    // Written in place: a new file would not be the one that is mounted. It is never empty, which would be a finding.
     func write(_ text: String, to name: String) throws {
-        try text.write(toFile: self.path(name), atomically: false, encoding: .utf8)
+        guard let file = FileHandle(forUpdatingAtPath: self.path(name)) else {
+            return try text.write(toFile: self.path(name), atomically: false, encoding: .utf8)
+        }
+        try file.write(contentsOf: Data(text.utf8))
+        try file.truncate(atOffset: UInt64(text.utf8.count))
+        try file.close()
     }
 
     /// A new folder that belongs to the unprivileged user.
