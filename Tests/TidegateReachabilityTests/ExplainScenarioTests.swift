@@ -23,6 +23,15 @@ struct ExplainScenarioTests {
         #expect(ladder.web.questions.map(\.lastStage) == [.connect])
     }
 
+    @Test(
+        "A resolv.conf that is empty while a program rewrites it names its server; one that stays empty names none",
+        arguments: [(1, false), (100, true)])
+    func rewritten(emptyReadings: Int, isEmpty: Bool) async throws {
+        let ladder = LadderFixture(try VethPairFixture(), emptyReadings: emptyReadings)
+        let explanation = try await ladder.explain("www.example:80")
+        #expect((explanation.cause == .thisHost(.noNameserver)) == isEmpty, "\(explanation.sentence)")
+    }
+
     @Test("A dead default that hides a live one is the carrier's failure, with the hint why the kernel keeps it")
     func metrics() async throws {
         let hosts = try VethPairFixture()

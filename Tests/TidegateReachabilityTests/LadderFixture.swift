@@ -15,7 +15,8 @@ final class LadderFixture: Sendable {
     init(
         _ hosts: VethPairFixture, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
         internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker(),
-        connections: ConnectionsReport? = nil, targets: [Target: TargetCheck] = [:]
+        connections: ConnectionsReport? = nil, targets: [Target: TargetCheck] = [:],
+        emptyReadings: Int = 0
     ) {
         self.hosts = hosts
         var configuration = ReachabilityConfiguration(targets: targets.keys.map(\.self))
@@ -25,9 +26,9 @@ final class LadderFixture: Sendable {
         self.web = web
         var settings = ResolverSettings()
         settings.nameservers = nameservers.compactMap { IPAddress($0) }
-        let fixed = settings
+        let file = RewrittenFile(settings, emptyReadings: emptyReadings)
         let dependencies = PathDiagnostics.Dependencies(
-            time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { fixed },
+            time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { file.read() },
             connections: connections.map { ScriptedObservation($0) })
         self.diagnostics = PathDiagnostics(
             monitor: self.fixture.monitor, resolver: self.fixture.resolver, web: web, internetCheck: internetCheck,
@@ -36,6 +37,24 @@ final class LadderFixture: Sendable {
 
     func explain(_ text: String, within limit: Duration = .seconds(5)) async throws -> Explanation {
         await self.diagnostics.diagnose(try ExplainTarget(text), within: limit)
+    }
+}
+
+/// A resolv.conf that is empty for a few readings, because a program rewrites it.
+private final class RewrittenFile: Sendable {
+    private let settings: ResolverSettings
+    private let emptyReadings: Mutex<Int>
+
+    init(_ settings: ResolverSettings, emptyReadings: Int) {
+        self.settings = settings
+        self.emptyReadings = Mutex(emptyReadings)
+    }
+
+    func read() -> ResolverSettings {
+        self.emptyReadings.withLock { rest in
+            rest -= 1
+            return rest >= 0 ? ResolverSettings(parsing: "") : self.settings
+        }
     }
 }
 

@@ -22,7 +22,7 @@ extension PathDiagnosis {
 
     /// The answers of the resolvers and the system about a name; walks to silent resolvers run at the same time.
     func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
-        let (name, settings) = (target.host, self.diagnostics.dependencies.settings())
+        let (name, settings) = (target.host, await self.diagnostics.settings(within: self.rest))
         var findings = NameFindings(name: target.shownHost, namesNoServer: settings.namesNoServer)
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
         let system = Promise<Result<[IPAddress], ResolveFailure>>()
@@ -54,7 +54,7 @@ extension PathDiagnosis {
 
     /// The resolvers' answers about a name that exists; walks to silent ones run at the same time.
     func resolvers(_ families: [AddressFamily]) async -> NameFindings {
-        let settings = self.diagnostics.dependencies.settings()
+        let settings = await self.diagnostics.settings(within: self.rest)
         let findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)
         let limit = self.limitForNames
         return await self.asked(

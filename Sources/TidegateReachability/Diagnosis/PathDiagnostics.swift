@@ -102,6 +102,14 @@ package final class PathDiagnostics: Sendable {
         return await isOver.value() ?? false
     }
 
+    /// The resolver's settings; a file that names no server is read again, because a program may be rewriting it.
+    func settings(within limit: Duration) async -> ResolverSettings {
+        let settings = self.dependencies.settings()
+        guard settings.namesNoServer else { return settings }
+        await self.wait(min(.milliseconds(100), limit))
+        return self.dependencies.settings()
+    }
+
     private func findings(
         _ target: ExplainTarget, families: [AddressFamily], within limit: Duration, walksToInternet: Bool = true,
         progress: (@Sendable (Explanation) -> Void)? = nil
