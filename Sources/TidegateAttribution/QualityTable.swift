@@ -83,7 +83,7 @@ package struct QualityTable {
             ? "it took \(self.evidence.total.shortText), and the reason is not known" : nil
     }
 
-    /// How often as many echoes may be needed to show a loss, or where it begins; 1 if these are enough.
+    /// How many such measurements at most show a loss, or where it begins; 1 if this one is enough.
     package static func rounds(after evidence: QualityEvidence) -> Int {
         let table = QualityTable(evidence)
         return switch table.cause {

@@ -51,6 +51,13 @@ import TidegateTestKit
             self.give(.measured(.network, QualityMachineTests.evidence()))
         }
 
+        /// A healthy time, a lost echo, and the measurement of a loss behind the router.
+        mutating func degrade() {
+            self.settle()
+            self.echo(1, nil)
+            self.give(.measured(.network, QualityMachineTests.evidence(lostBehind: 9)))
+        }
+
         var due: QualityMachine.Subject? { self.machine.due(at: self.now.monotonic) }
     }
 
@@ -188,9 +195,7 @@ import TidegateTestKit
     @Test("Another address of this host, or another name of its interface, is no other path")
     func sameRouter() {
         var world = World()
-        world.settle()
-        world.echo(1, nil)
-        world.give(.measured(.network, Self.evidence(lostBehind: 9)))
+        world.degrade()
         let own = IPAddress(ipv4: 0x0A00_0009)
         world.give(.path(NetworkPath(interface: "renamed", index: 2, gateway: Self.router, source: own)))
         #expect(world.events.map(\.kind) == [.degraded])
@@ -310,9 +315,7 @@ import TidegateTestKit
     @Test("What was slow and cannot be measured any more is over after three minutes of good samples")
     func unmeasurable() {
         var world = World()
-        world.settle()
-        world.echo(1, nil)
-        world.give(.measured(.network, Self.evidence(lostBehind: 9)))
+        world.degrade()
         for _ in 0..<2 { world.give(.measured(.network, nil)) }
         world.echo(1, 10, times: 17)
         #expect(world.events.map(\.kind) == [.degraded])

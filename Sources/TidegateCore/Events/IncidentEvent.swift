@@ -22,8 +22,8 @@ public struct IncidentEvent: Sendable {
         }
         if incident.endReason == .merged { return "\(self.incident.subject): the outage is part of the network's" }
         let time = incident.downtime(at: end).shortText
-        if let reason = incident.endReason, [.failed, .moved, .usual, .unmeasured].contains(reason) {
-            return "\(incident.subject) was slow for \(time), and \(reason.clause ?? "")"
+        if incident.kind == .degraded, let clause = incident.endReason?.clause {
+            return "\(incident.subject) was slow for \(time), and \(clause)"
         }
         let what = incident.kind == .degraded ? "the slowness" : "the outage"
         return "\(incident.subject): \(what) is over after \(time)"

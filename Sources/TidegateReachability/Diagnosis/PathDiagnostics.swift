@@ -261,7 +261,7 @@ extension PathDiagnostics {
         }
 
         /// Reads what an interface shows now; `completion` is not called if the thread cannot start.
-        func readOwn(_ interface: String, completion: @escaping @Sendable (HostEvidence) -> Void) {
+        func readInterface(_ interface: String, completion: @escaping @Sendable (HostEvidence) -> Void) {
             if let watch = self.flowWatch.thread { watch.read(interface, completion: completion) }
         }
 

@@ -182,11 +182,11 @@ package final class QualityWatch: Sendable {
     // A driver that hangs must not stop the watch.
     private func own(of interface: String) async -> HostEvidence? {
         await Promise.value(orAfter: { _ = self.diagnostics.monitor.call(after: Self.echoLimit, $0) }) {
-            self.diagnostics.dependencies.readOwn(interface, completion: $0)
+            self.diagnostics.dependencies.readInterface(interface, completion: $0)
         }
     }
 
-    // Its link-layer address, which it has told for the echoes.
+    // The router's link-layer address; the echoes before made the kernel ask for it.
     private func router(_ address: IPAddress?) async -> String? {
         guard let address else { return nil }
         let report = await self.diagnostics.monitor.routeReport(RouteQuery(questions: [RouteQuestion(address)]))
