@@ -47,7 +47,7 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: .value("duration", "Measure the path for this long, even if the target is not slow (1.8 s to 10 min)."))
+        help: .value("duration", "Measure the path for this long, even if the target is not slow (2 s to 10 min)."))
     var measuring: String?
 
     @OptionGroup var socket: SocketOptions
