@@ -108,9 +108,9 @@ package struct Flow: Sendable, Hashable {
     package init(to address: IPAddress) { self.address = address }
 
     /// The median of the fresh round trips; nil without one.
-    package var roundTrip: Duration? { Self.median(self.roundTrips) }
+    package var roundTrip: Duration? { self.roundTrips.median }
     /// The median of what waited for the program, in bytes.
-    package var unreadBytes: UInt32 { Self.median(self.unread) ?? 0 }
+    package var unreadBytes: UInt32 { self.unread.median ?? 0 }
     /// In bits per second.
     package var sendRate: Double { Double(self.sentBytes) * 8 / max(self.time.inSeconds, 0.001) }
     /// In bits per second.
@@ -127,8 +127,9 @@ package struct Flow: Sendable, Hashable {
             "limitedByPeerSeconds": .seconds(self.limitedByPeer), "roundTripSeconds": .seconds(self.roundTrip),
         ]
     }
+}
 
-    private static func median<Value: Comparable>(_ values: [Value]) -> Value? {
-        values.isEmpty ? nil : values.sorted()[(values.count - 1) / 2]
-    }
+extension Array where Element: Comparable {
+    /// The middle value, or the lower one of two; nil without values.
+    var median: Element? { self.isEmpty ? nil : self.sorted()[(self.count - 1) / 2] }
 }

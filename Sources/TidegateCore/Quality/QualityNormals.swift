@@ -26,20 +26,17 @@ package struct QualityNormals: Sendable, Hashable {
         var learned: WallTime
 
         var value: Duration? {
-            if !self.medians.isEmpty { return Self.median(self.medians) }
-            return self.samples.count >= QualityNormals.fewestSamples ? Self.median(self.samples) : nil
+            self.medians.median ?? (self.samples.count < QualityNormals.fewestSamples ? nil : self.samples.median)
         }
 
         mutating func learn(_ sample: Duration, at time: WallTime) {
             self.learned = time
             self.samples.append(sample)
             guard self.samples.count == QualityNormals.most.samples else { return }
-            self.medians.append(Self.median(self.samples))
+            self.medians += [self.samples.median].compactMap(\.self)
             self.samples = []
             if self.medians.count > QualityNormals.most.medians { self.medians.removeFirst() }
         }
-
-        private static func median(_ values: [Duration]) -> Duration { values.sorted()[(values.count - 1) / 2] }
     }
 
     private static let most = (medians: 288, samples: 30, entries: 300)

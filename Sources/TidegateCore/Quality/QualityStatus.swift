@@ -32,7 +32,7 @@ package struct QualityStatus: Sendable, Hashable {
         }
 
         /// The median of the last minute's answers; nil without one.
-        package var roundTrip: Duration? { Self.median(self.echoes.suffix(Self.recent)) }
+        package var roundTrip: Duration? { self.echoes.suffix(Self.recent).compactMap(\.roundTrip).median }
 
         /// How many of the last hour's echoes were lost.
         package var lost: Int { self.echoes.count { $0.roundTrip == nil } }
@@ -46,13 +46,9 @@ package struct QualityStatus: Sendable, Hashable {
         package func parts(of size: Int) -> [(time: WallTime, lost: Int, median: Duration?)] {
             stride(from: self.echoes.count % size, to: self.echoes.count, by: size).map { start in
                 let part = self.echoes[start..<start + size]
-                return (self.echoes[start].time, part.count { $0.roundTrip == nil }, Self.median(part))
+                let trips = part.compactMap(\.roundTrip)
+                return (self.echoes[start].time, part.count - trips.count, trips.median)
             }
-        }
-
-        private static func median(_ echoes: ArraySlice<Echo>) -> Duration? {
-            let sorted = echoes.compactMap(\.roundTrip).sorted()
-            return sorted.isEmpty ? nil : sorted[(sorted.count - 1) / 2]
         }
     }
 
