@@ -29,12 +29,13 @@ package final class ScriptedNameServer: Sendable {
             .init(receiving: datagram, answering: answering, listener: listener), at: port, stream: stream, datagrams)
     }
 
-    /// Starts listening on port 53 of an IPv4 address in `namespace`; each answer is sent so much later.
+    /// Starts listening on port 53 of an address in `namespace`, or of all its addresses for an IPv6 one; each answer is
+    /// sent so much later.
     package convenience init(
         after delay: Duration, at address: IPAddress, in namespace: NetworkNamespace, datagrams: @escaping Datagrams
     ) throws {
         let descriptor = Atomic<Int32>(-1)
-        let sockets = NameServerSocket(hasBothFamilies: false, address: address)
+        let sockets = NameServerSocket(hasBothFamilies: address.family == .ipv6, address: address)
         try namespace.inside {
             let opened = try? sockets.open(SOCK_DGRAM, port: 53)
             descriptor.store(opened?.descriptor ?? -1, ordering: .releasing)

@@ -1,4 +1,4 @@
-internal import TidegateCore
+package import TidegateCore
 
 /// A client behind a router, a provider, and two servers behind the provider, with emulated links between them.
 ///
@@ -6,7 +6,8 @@ internal import TidegateCore
 ///                                                                      other ─ otherFar ─ uplink [otherServer]
 ///
 /// `there` is the direction from the client to the servers. A round trip takes 1 ms to the router, 11 ms to the
-/// provider, and 31 ms to the servers. The network is IPv4 only; the provider rejects packets to all other addresses.
+/// provider, and 31 ms to the servers. The network is IPv4 only, or IPv6 only with the addresses that ``translated(_:)``
+/// gives; the provider rejects packets to all other addresses.
 ///
 /// Each server answers on port 80: `/` immediately, `/slow?ms=N` after N milliseconds, `/bytes?n=N` with N bytes. The
 /// client's name server runs beside the first server and answers every name with that server's address.
@@ -55,9 +56,9 @@ package final class SlowLab: Sendable {
     private let webServers: [RunningCommand]
 
     /// Creates the network and starts the servers; with the same seed, links lose the same frames of the same traffic.
-    package init(seed: UInt64 = 1) async throws {
+    package init(_ family: AddressFamily = .ipv4, seed: UInt64 = 1) async throws {
         let hosts = try ["c", "k", "r", "p", "s", "o"].map { try NetworkNamespace("lab\($0)") }
-        for host in hosts { try Self.prepare(host) }
+        for host in hosts { try Self.prepare(host, for: family) }
         (self.client, self.cable, self.router) = (hosts[0], hosts[1], hosts[2])
         (self.provider, self.server, self.otherServer) = (hosts[3], hosts[4], hosts[5])
         let emulator = try LinkEmulator(seed: seed)
@@ -72,12 +73,20 @@ package final class SlowLab: Sendable {
         self.far = try link((self.provider, "server"), (self.server, "uplink"), .milliseconds(10))
         self.otherFar = try link((self.provider, "other"), (self.otherServer, "uplink"), .milliseconds(10))
         try Self.connect(self.client, through: self.cable)
-        try Self.address(self.router, self.provider)
-        try Self.address(self.server, Self.serverAddress, by: "203.0.113.1")
-        try Self.address(self.otherServer, Self.otherServerAddress, by: "198.51.100.1")
-        try self.otherServer.batch("addr add \(Self.sentinelAddress)/32 dev lo")
-        self.nameServer = try Self.startNameServer(in: self.server)
-        try self.client.put("nameserver \(Self.serverAddress)\n", "resolv.conf")
+        for host in [self.router, self.provider] {
+            try host.run(["sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"])
+        }
+        for (host, plan) in zip(hosts, Self.plans) {
+            try host.batch(family == .ipv4 ? plan : Self.translated(plan))
+        }
+        if family == .ipv6 {
+            // As routers are announced.
+            try self.router.batch("addr add fe80::1/64 dev lan nodad")
+            try self.client.batch("route replace default via fe80::1 dev lan")
+        }
+        let server = family == .ipv4 ? Self.serverAddress : Self.translated(Self.serverAddress)
+        self.nameServer = try Self.startNameServer(at: server, in: self.server)
+        try self.client.put("nameserver \(server)\n", "resolv.conf")
         self.webServers = try [self.server, self.otherServer].map {
             try $0.start(["python3", "-c", SlowLabServer.script])
         }
@@ -93,12 +102,25 @@ package final class SlowLab: Sendable {
         self.emulator.stop()
     }
 
-    private static func prepare(_ host: NetworkNamespace) throws {
+    /// The text of `ip -batch` commands, or an address, with the addresses of a network that is IPv6 only.
+    package static func translated(_ text: String) -> String {
+        let pairs = [
+            ("10.0.0.", "2001:db8:10::"), ("100.64.0.", "2001:db8:64::"), ("203.0.113.", "2001:db8:203::"),
+            ("198.51.100.", "2001:db8:198::"), (self.sentinelAddress, "2001:4860:4860::8888"), ("/24", "/64"),
+            ("/30", "/64"), ("/32", "/128"),
+        ]
+        return pairs.reduce(text) { $0.replacing($1.0, with: $1.1) }
+    }
+
+    private static func prepare(_ host: NetworkNamespace, for family: AddressFamily) throws {
         // Nothing may depend on earlier traffic, such as limits of ICMP errors, or on the host's choice of TCP's
         // congestion control. BBR would never fill a queue; every kernel lets a namespace choose Reno.
+        let isOff = family == .ipv4 ? 1 : 0
         try host.run([
-            "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1",
-            "net.ipv4.icmp_ratelimit=0", "net.ipv4.tcp_no_metrics_save=1", "net.ipv4.tcp_congestion_control=reno",
+            "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=\(isOff)",
+            "net.ipv6.conf.default.disable_ipv6=\(isOff)", "net.ipv6.conf.default.accept_dad=0",
+            "net.ipv6.icmp.ratelimit=0", "net.ipv4.icmp_ratelimit=0", "net.ipv4.tcp_no_metrics_save=1",
+            "net.ipv4.tcp_congestion_control=reno",
         ])
     }
 
@@ -114,42 +136,47 @@ package final class SlowLab: Sendable {
             link set port up
             link set hub up
             """)
-        try client.batch(
-            """
-            link set lan up
-            addr add \(self.clientAddress)/24 dev lan
-            route add default via \(self.routerAddress)
-            """)
+        try client.ip("link set lan up")
     }
 
-    private static func address(_ router: NetworkNamespace, _ provider: NetworkNamespace) throws {
-        for host in [router, provider] { try host.sysctl("net.ipv4.ip_forward=1") }
-        try router.batch(
-            """
-            addr add \(self.routerAddress)/24 dev lan
-            addr add \(self.routerOuterAddress)/30 dev wan
-            route add default via \(self.providerAddress)
-            """)
-        try provider.batch(
-            """
-            addr add \(self.providerAddress)/30 dev router
-            addr add 203.0.113.1/30 dev server
-            addr add 198.51.100.1/30 dev other
-            route add 10.0.0.0/24 via \(self.routerOuterAddress)
-            route add \(self.sentinelAddress)/32 via \(self.otherServerAddress)
-            """)
-    }
+    /// The addresses and routes of each host.
+    private static let plans = [
+        """
+        addr add \(clientAddress)/24 dev lan
+        route add default via \(routerAddress)
+        """, "",
+        """
+        addr add \(routerAddress)/24 dev lan
+        addr add \(routerOuterAddress)/30 dev wan
+        route add default via \(providerAddress)
+        """,
+        """
+        addr add \(providerAddress)/30 dev router
+        addr add 203.0.113.1/30 dev server
+        addr add 198.51.100.1/30 dev other
+        route add 10.0.0.0/24 via \(routerOuterAddress)
+        route add \(sentinelAddress)/32 via \(otherServerAddress)
+        """,
+        """
+        addr add \(serverAddress)/30 dev uplink
+        route add default via 203.0.113.1
+        """,
+        """
+        addr add \(otherServerAddress)/30 dev uplink
+        route add default via 198.51.100.1
+        addr add \(sentinelAddress)/32 dev lo
+        """,
+    ]
 
-    private static func address(_ server: NetworkNamespace, _ address: String, by gateway: String) throws {
-        try server.batch("addr add \(address)/30 dev uplink\nroute add default via \(gateway)")
-    }
-
-    private static func startNameServer(in namespace: NetworkNamespace) throws -> ScriptedNameServer {
-        let address = IPAddress(ipv4: 0xCB00_7102)
+    private static func startNameServer(
+        at text: String, in namespace: NetworkNamespace
+    ) throws -> ScriptedNameServer {
+        guard let address = IPAddress(text) else { throw CommandFailure(description: "\(text) is no address") }
         return try ScriptedNameServer(after: .zero, at: address, in: namespace) { question in
-            // Every name has an A record and nothing else.
-            let isAddress = DNSMessageBytes.type(of: question) == 1
-            return [DNSMessageBytes(answers: isAddress ? [.init(1, address.octets)] : []).reply(to: question)]
+            // Every name has one address, of this network's family.
+            let type: UInt16 = address.family == .ipv4 ? 1 : 28
+            let isAsked = DNSMessageBytes.type(of: question) == type
+            return [DNSMessageBytes(answers: isAsked ? [.init(type, address.octets)] : []).reply(to: question)]
         }
     }
 }

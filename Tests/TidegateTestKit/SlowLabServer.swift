@@ -2,7 +2,7 @@
 enum SlowLabServer {
     // Bodies are sent with their heads, and Nagle's algorithm is off: neither may wait for an acknowledgement.
     static let script = """
-        import http.server, time, urllib.parse
+        import http.server, socket, time, urllib.parse
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
@@ -26,6 +26,7 @@ enum SlowLabServer {
                     self.close_connection = True
             def log_message(self, *arguments): pass
         class Server(http.server.ThreadingHTTPServer):
+            address_family = socket.AF_INET6
             request_queue_size = 128
             def handle_error(self, request, client_address): pass
         Server(("", 80), Handler).serve_forever()

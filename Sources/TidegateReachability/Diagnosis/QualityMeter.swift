@@ -82,7 +82,7 @@ struct QualityMeter: Sendable {
                 return error.offender
             }
             return await self.firstAnswering(
-                routers.compactMap(\.self).filter { $0 != gateway && $0 != self.path.target })
+                routers.compactMap(\.self).filter { $0.withoutZone != gateway && $0 != self.path.target })
         }
     }
 
@@ -135,8 +135,9 @@ struct QualityMeter: Sendable {
                 if Task.isCancelled { break }
                 let echo = late.count
                 for (number, host) in hosts.enumerated() {
+                    let place = host.address.onLink(self.path.link)
                     group.addTask {
-                        switch await self.diagnostics.dependencies.echo(host.address, within: Self.echoLimit) {
+                        switch await self.diagnostics.dependencies.echo(place, within: Self.echoLimit) {
                         case .answered(_, let trip): Answer(host: number, echo: echo, roundTrip: trip)
                         case .silent: Answer(host: number, echo: echo, roundTrip: nil)
                         // This host did not send it, or a router refuses all of them.
@@ -197,6 +198,8 @@ struct QualityPath: Sendable {
     /// Where the path leads, and where the hosts before it are looked for.
     let target: IPAddress
     let gateway: IPAddress?
+    /// The index of the link that it begins with.
+    let link: UInt32
     /// Other destinations behind the same gateway, to compare with.
     var references: [IPAddress] = []
     /// The hosts to measure; nil if they are not known yet.
@@ -210,7 +213,8 @@ struct QualityPath: Sendable {
     /// This host's way out, as far as a destination that stands for all of them.
     init(wayOut way: NetworkPath, to destination: IPAddress) {
         self.target = destination
-        self.gateway = way.gateway.flatMap { $0 == destination ? nil : $0.onLink(way.index) }
+        self.gateway = way.gateway == destination ? nil : way.gateway
+        self.link = way.index
         self.evidence = QualityEvidence(interface: way.interface)
     }
 
@@ -227,7 +231,8 @@ struct QualityPath: Sendable {
         else { return nil }
         self.target = path.subject.address
         // A router that is the target itself is not behind a router.
-        self.gateway = way.gateway.flatMap { $0 == path.subject.address ? nil : $0.onLink(way.index) }
+        self.gateway = way.gateway == path.subject.address ? nil : way.gateway
+        self.link = way.index
         self.references =
             path.leadsToGateway || path.sentinel == path.subject.address ? [] : [path.sentinel].compactMap(\.self)
         // Programs do not wait for a name of /etc/hosts.

@@ -109,7 +109,7 @@ package final class QualityWatch: Sendable {
         round.count += 1
         let hosts = self.quality.hosts
         async let own = self.own(of: path.interface)
-        let echoes = await hosts.concurrentMap { await self.echo($0.address) }
+        let echoes = await hosts.concurrentMap { await self.echo($0.address.onLink(path.index)) }
         for (host, trip) in zip(hosts, echoes) { if let trip { self.record(host.segment, trip) } }
         self.feed(.echoes(echoes))
         if let own = await own { self.feed(.own(own)) }
@@ -169,10 +169,10 @@ package final class QualityWatch: Sendable {
     // The gateway, and the first router beyond it if a destination is known that may be sent packets.
     private func hosts(on path: NetworkPath, _ status: ReachabilityStatus) async -> [QualityStatus.Host] {
         let meter = self.destinations(on: path, status).first.map { self.meter(path, to: $0) }
-        let gateway = path.gateway.map { $0.onLink(path.index) }
         // One echo may be lost.
-        guard let gateway,
-            await ![1, 2, 3].concurrentMap({ _ in await self.echo(gateway) }).allSatisfy({ $0 == nil })
+        guard let gateway = path.gateway,
+            await ![1, 2, 3].concurrentMap({ _ in await self.echo(gateway.onLink(path.index)) })
+                .allSatisfy({ $0 == nil })
         else { return [] }
         async let beyond = meter?.firstBeyond
         let hosts = [QualityStatus.Host(.router, gateway)]

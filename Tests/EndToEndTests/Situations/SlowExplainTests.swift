@@ -84,11 +84,25 @@ struct SlowExplainTests {
         }
     }
 
-    private func check(_ situation: Situation) async throws {
-        let lab = try await SlowLab()
+    @Test("Without IPv4 the trouble begins in the same places")
+    func ipv6Only() async throws {
+        let names = ["nothing is wrong", "the cable loses packets", "the provider's line is slow"]
+        let chosen = Self.situations.filter { names.contains($0.name) }
+        #expect(chosen.count == names.count)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for situation in chosen { group.addTask { try await self.check(situation, .ipv6) } }
+            try await group.waitForAll()
+        }
+    }
+
+    private func check(_ situation: Situation, _ family: AddressFamily = .ipv4) async throws {
+        let lab = try await SlowLab(family)
         defer { lab.end() }
         try situation.change(lab)
-        let (text, json) = try await self.explain(lab, situation.url, for: situation.seconds)
+        let server = "[\(SlowLab.translated(SlowLab.serverAddress))]"
+        let url = family == .ipv4 ? situation.url : situation.url.replacing(SlowLab.serverAddress, with: server)
+        let (text, json) = try await self.explain(lab, url, for: situation.seconds)
+        if family == .ipv6 { #expect(json["segments"]?.elements.first?["address"] == "fe80::1") }
         #expect(json["begins"] == .optional(situation.begins), "\(situation.name): \(text)")
         #expect(json["party"] == .optional(situation.party), "\(situation.name): \(text)")
         #expect(json["slow"] == .bool(situation.begins != nil), "\(situation.name): \(text)")
