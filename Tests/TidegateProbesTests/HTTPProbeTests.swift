@@ -33,6 +33,15 @@ struct HTTPProbeTests {
         #expect(report.value("probe_success") == 1 && report.value("probe_http_status_code") == 503)
     }
 
+    @Test("A report has the addresses of the connection, and how long it took to open")
+    func connection() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let connection = try #require(try await ProbeFixture().probe(server.url()).connection)
+        #expect(connection.local == IPAddress("127.0.0.1") && connection.remote == connection.local)
+        #expect(try #require(connection.connect) > .zero)
+    }
+
     @Test("Redirects are followed ten times, and counted")
     func redirects() async throws {
         let server = try LiveServer { request in

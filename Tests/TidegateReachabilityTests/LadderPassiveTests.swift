@@ -18,6 +18,13 @@ struct LadderPassiveTests {
         self.record(.attemptSucceeded(summary))
     }
 
+    private func connected(_ remote: String, in connect: Duration?) throws {
+        let summary = AttemptSummary(
+            number: 1, method: "GET", duration: .seconds(2), phases: PhaseDurations(connect: connect),
+            remote: try address(remote), local: try address("10.0.0.2"))
+        self.record(.attemptSucceeded(summary))
+    }
+
     private func record(_ change: TaskEvent.Kind) {
         self.evidence.receive(self.event(change))
     }
@@ -25,9 +32,11 @@ struct LadderPassiveTests {
     private func event(_ change: TaskEvent.Kind) -> Event {
         var generator = SystemRandomNumberGenerator()
         let id = TaskID(at: self.time.wall(), using: &generator)
-        let task = TaskEvent(id: id, taskKind: .data, kind: change)
-        return Event(
-            sequence: 1, time: self.time.wall(), moment: self.time.monotonic(), payload: .task(task))
+        return self.event(.task(TaskEvent(id: id, taskKind: .data, kind: change)))
+    }
+
+    private func event(_ payload: Event.Payload) -> Event {
+        Event(sequence: 1, time: self.time.wall(), moment: self.time.monotonic(), payload: payload)
     }
 
     @Test("A success counts for 30 s, and only for the address it came from")
@@ -40,6 +49,30 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: nil, at: self.time.monotonic()) == nil)
         self.time.advance(by: .seconds(27))
         #expect(self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic()) == nil)
+    }
+
+    @Test("Connections to two remotes that took a second longer count for half a minute, those to one remote do not")
+    func lateConnects() throws {
+        let (own, another, remote) = (
+            try address("10.0.0.2"), try address("10.0.0.3"), try address("198.51.100.9")
+        )
+        func late(_ source: IPAddress) -> MonotonicTime? {
+            self.evidence.lateConnect(from: source, at: self.time.monotonic())
+        }
+        self.time.advance(by: .seconds(60))
+        for _ in 0..<3 { try self.connected("198.51.100.2", in: .milliseconds(1031)) }
+        try self.connected("198.51.100.3", in: .milliseconds(899))
+        try self.connected("198.51.100.4", in: nil)
+        #expect(late(own) == nil)
+        let connection = ProbeConnection(local: own, remote: remote, isEncrypted: false, connect: .milliseconds(1100))
+        var outcome = ProbeEvent.Outcome(.success, duration: .seconds(1))
+        outcome.connection = connection
+        self.evidence.receive(self.event(Event.Payload.probe(ProbeEvent(probe: "api", .finished(outcome)))))
+        #expect(late(own) == self.time.monotonic() - .seconds(1) && late(another) == nil)
+        self.time.advance(by: .seconds(28))
+        #expect(late(own) != nil)
+        self.time.advance(by: .seconds(1))
+        #expect(late(own) == nil, "the first request began 31 seconds ago")
     }
 
     @Test("Only TLS with a global address shows the internet")

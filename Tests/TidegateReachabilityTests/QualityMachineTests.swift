@@ -139,12 +139,15 @@ import TidegateTestKit
         }
     }
 
-    @Test("A check whose connection took a second longer lost a packet, and asks for a measurement")
+    @Test("A connection that took a second longer lost a packet, and asks for a measurement")
     func repeatedConnect() {
         var world = World()
         world.give(.checked(Self.api, PhaseDurations(connect: .milliseconds(899), processing: .milliseconds(30))))
         #expect(world.due == nil)
         world.give(.checked(Self.api, PhaseDurations(connect: .milliseconds(1031), processing: .milliseconds(30))))
+        #expect(world.due == .network)
+        world = World()
+        world.give(.lateConnects)
         #expect(world.due == .network)
     }
 

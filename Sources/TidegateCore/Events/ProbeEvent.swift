@@ -141,9 +141,11 @@ package struct ProbeConnection: Sendable, Hashable {
     package var remote: IPAddress
     /// True if the target proved its identity by TLS.
     package var isEncrypted: Bool
+    /// From the first SYN to the connection; nil if it was reused.
+    package var connect: Duration?
 
     /// A connection from its parts.
-    package init(local: IPAddress, remote: IPAddress, isEncrypted: Bool) {
-        (self.local, self.remote, self.isEncrypted) = (local, remote, isEncrypted)
+    package init(local: IPAddress, remote: IPAddress, isEncrypted: Bool, connect: Duration? = nil) {
+        (self.local, self.remote, self.isEncrypted, self.connect) = (local, remote, isEncrypted, connect)
     }
 }

@@ -14,7 +14,8 @@ extension HTTPProbeExchanges {
         if let local = last.outcome.connection?.local, let remote = last.outcome.peer, last.destination.proxy == nil {
             findings.connection = ProbeConnection(
                 local: local, remote: remote,
-                isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure)
+                isEncrypted: last.outcome.certificateChain != nil && !self.probe.options.tls.isInsecure,
+                connect: last.outcome.phases.connect)
         }
         self.record(head, last.outcome, &findings)
         await self.probe.check(

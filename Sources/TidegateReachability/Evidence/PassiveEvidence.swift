@@ -18,9 +18,18 @@ final class PassiveEvidence: EventSink {
         var internetAt: MonotonicTime?
     }
 
+    /// A connection that took as long as the kernel takes to send its first packet again.
+    private struct LateConnect {
+        var source: IPAddress
+        var remote: IPAddress
+        /// When its request began.
+        var start: MonotonicTime
+    }
+
     private static let capacity = 8
 
     private let records = Mutex<[SuccessRecord]>([])
+    private let lateConnects = Mutex<[LateConnect]>([])
     private let silenceHandler = Mutex<(@Sendable (MonotonicTime) -> Void)?>(nil)
 
     /// Sets the handler for a check of this program that has had no answer for a while; it receives the time of the
@@ -36,9 +45,9 @@ final class PassiveEvidence: EventSink {
         if case .probe(let probe) = event.payload {
             guard case .finished(let outcome) = probe.kind else { return }
             if outcome.result == .success, let connection = outcome.connection {
-                return self.record(
-                    connection.local.withoutZone, connection.remote, isEncrypted: connection.isEncrypted,
-                    at: event.moment)
+                let source = connection.local.withoutZone
+                self.note(connection.connect, source, connection.remote, from: event.moment - outcome.duration)
+                return self.record(source, connection.remote, isEncrypted: connection.isEncrypted, at: event.moment)
             }
             // A permanent failure is not news.
             return probe.isSilence && (outcome.isNews || outcome.result == .inconclusive)
@@ -51,7 +60,17 @@ final class PassiveEvidence: EventSink {
         guard case .attemptSucceeded(let summary) = task.kind, let source = summary.local?.withoutZone,
             let remote = summary.remote
         else { return }
+        self.note(summary.phases.connect, source, remote, from: event.moment - summary.duration)
         self.record(source, remote, isEncrypted: summary.phases.tls != nil, at: event.moment)
+    }
+
+    private func note(_ connect: Duration?, _ source: IPAddress, _ remote: IPAddress, from start: MonotonicTime) {
+        guard connect ?? .zero >= Thresholds.repeatedPacket else { return }
+        self.lateConnects.withLock { connects in
+            connects.removeAll { $0.source == source && $0.remote == remote }
+            if connects.count == PassiveEvidence.capacity { connects.removeFirst() }
+            connects.append(LateConnect(source: source, remote: remote, start: start))
+        }
     }
 
     private func record(_ source: IPAddress, _ remote: IPAddress, isEncrypted: Bool, at now: MonotonicTime) {
@@ -75,6 +94,15 @@ final class PassiveEvidence: EventSink {
     // A success from before a silence may no longer be valid.
     private func doubt(_ family: AddressFamily?) {
         self.records.withLock { $0.removeAll { family == nil || $0.source.family == family } }
+    }
+
+    /// When the last of the recent requests from `source` began whose connections took long; nil if only one remote had
+    /// such requests, which may accept late.
+    func lateConnect(from source: IPAddress?, at now: MonotonicTime) -> MonotonicTime? {
+        let connects = self.lateConnects.withLock { connects in
+            connects.filter { $0.source == source?.withoutZone && now - $0.start <= Thresholds.sampleAge }
+        }
+        return connects.count > 1 ? connects.map(\.start).max() : nil
     }
 
     /// The successes from `source` within the last 30 seconds; nil if there are none.

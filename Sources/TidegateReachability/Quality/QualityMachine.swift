@@ -23,6 +23,8 @@ struct QualityMachine {
         case echoes([Duration?])
         /// The TCP segments of all programs since the last input of this kind.
         case segments(sent: UInt64, repeated: UInt64)
+        /// Connections of tasks and probes to two remotes that took as long as the kernel takes to repeat a packet.
+        case lateConnects
         /// What this host's side of the way out shows; its counters are those since they exist.
         case own(HostEvidence)
         /// A check of a target; nil if it failed.
@@ -117,8 +119,8 @@ struct QualityMachine {
             self.status.hosts = hosts.map { host in known.first { $0.address == host.address } ?? host }
         case .echoes(let echoes): self.add(echoes, at: now)
         case .segments(let sent, let repeated):
-            guard Thresholds.areLossy(sent: sent, repeated: repeated) else { break }
-            self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
+            if Thresholds.areLossy(sent: sent, repeated: repeated) { self.addLoss(at: now) }
+        case .lateConnects: self.addLoss(at: now)
         case .own(let own): self.add(own, at: now)
         case .checked(let target, let phases): self.add(phases, of: target, at: now)
         case .measured(let subject, let evidence): self.decide(subject, evidence, at: now)
@@ -204,6 +206,10 @@ struct QualityMachine {
             Thresholds.areMany(drops: grown.drops ?? 0, of: packets)
                 || Thresholds.areMany(errors: grown.errors ?? 0, of: packets)
         else { return }
+        self.addLoss(at: now)
+    }
+
+    private mutating func addLoss(at now: Moment) {
         self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
     }
 
@@ -213,9 +219,7 @@ struct QualityMachine {
             return self.end(.target(target), .failed)
         }
         let time = [phases.connect, phases.tls, phases.processing].compactMap(\.self).reduce(.zero, +)
-        if phases.connect ?? .zero >= Thresholds.repeatedPacket {
-            self.records[.network, default: Record()].add(isBad: true, isLoss: true, at: now)
-        }
+        if phases.connect ?? .zero >= Thresholds.repeatedPacket { self.addLoss(at: now) }
         let isBad = self.isSlow(time, target)
         self.records[.target(target), default: Record()].add(isBad: isBad, at: now)
         if !isBad, self.status.targets[target] == nil {

@@ -58,7 +58,12 @@ package final class QualityWatch: Sendable {
             let isBroken = self.host.latest?.isBroken ?? false
             let path = status.global.level >= .routed && !isBroken ? status.global.path : nil
             self.feed(.path(path))
-            if let path { self.feedChecks(on: path, status, &round.seen) } else { round.known = nil }
+            if let path {
+                self.feedChecks(on: path, status, &round.seen)
+                self.feedRequests(on: path, &round.lateRequest)
+            } else {
+                round.known = nil
+            }
             let isRound = self.now.monotonic >= round.next
             if isRound { self.begin(&round) }
             // Traffic may cost money, a suspicion is being checked, or this process was late itself.
@@ -78,6 +83,8 @@ package final class QualityWatch: Sendable {
         var segments: (sent: UInt64, repeated: UInt64)
         /// The last success of each target that was seen.
         var seen: [Target: WallTime] = [:]
+        /// The last request with a late connection that was seen.
+        var lateRequest: MonotonicTime?
         /// The path whose hosts are known, and the rounds since they were looked for.
         var known: NetworkPath.Identity?
         var count = 0
@@ -137,6 +144,14 @@ package final class QualityWatch: Sendable {
             seen[entry.target] = report.lastSuccess
             self.feed(.checked(entry.target, report.isReached == true ? report.phases : nil))
         }
+    }
+
+    // Of tasks and probes.
+    private func feedRequests(on path: NetworkPath, _ seen: inout MonotonicTime?) {
+        let moment = self.diagnostics.monitor.evidence.lateConnect(from: path.source, at: self.now.monotonic)
+        guard let moment, moment != seen else { return }
+        seen = moment
+        self.feed(.lateConnects)
     }
 
     // The TCP segments of all programs so far.
