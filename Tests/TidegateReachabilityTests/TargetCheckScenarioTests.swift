@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Testing
 @testable internal import TidegateCore
 internal import TidegateNetwork
@@ -100,6 +101,22 @@ struct TargetCheckScenarioTests {
         #expect(self.report(fixture)?.lastFailure?.reason == .timeout)
     }
 
+    @Test(
+        "Silence right after the start counts if it is the way out's, which is known to fail",
+        arguments: [(FaultParty.gateway, 2), (.theirs, 3)])
+    func failingWayOut(_ party: FaultParty, _ checks: Int) async throws {
+        let target = try Target("198.51.100.2:443")
+        var configuration = ReachabilityConfiguration(targets: [target])
+        configuration.targetChecks = [target: TargetCheck(.tcp, interval: .seconds(3600))]
+        let checker = SilencedChecker(party)
+        let fixture = MonitorFixture(self.hosts.here, configuration, targetChecker: checker)
+        #expect(await eventually { self.report(fixture)?.isReached == true })
+        await fixture.monitor.setFailing([.ipv4: .gatewaySilent])
+        #expect(self.report(fixture)?.checkingSince != nil || checker.count.load(ordering: .relaxed) > 1)
+        #expect(await eventually { self.report(fixture)?.isReached == false })
+        #expect(checker.count.load(ordering: .relaxed) == checks)
+    }
+
     @Test("A router that reported the host's absence to the check counts, though it is silent to the diagnosis")
     func absence() async throws {
         let ladder = LadderFixture(self.hosts, web: self.web)
@@ -142,5 +159,19 @@ struct TargetCheckScenarioTests {
         #expect(problem(port, TargetCheck(.tcp, interval: .milliseconds(1)))?.contains("interval") ?? false)
         #expect(problem(port, TargetCheck(.tcp, timeout: .zero))?.contains("timeout") ?? false)
         #expect(throws: ConfigurationValueError.self) { try TargetCheck(url: "ftp://a.test/") }
+    }
+}
+
+/// Reaches the target once; afterwards there is silence, for which a party is responsible.
+private final class SilencedChecker: TargetChecker {
+    let count = Atomic<Int>(0)
+    private let party: FaultParty
+
+    init(_ party: FaultParty) { self.party = party }
+
+    func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
+        let isFirst = self.count.wrappingAdd(1, ordering: .relaxed).oldValue == 0
+        return TargetCheck.Outcome(
+            failure: isFirst ? nil : .init(reason: .timeout, party: self.party, text: "no answer"))
     }
 }

@@ -24,6 +24,7 @@ final class TargetChecks {
     private var schedule = CheckSchedule<Int>()
     private var generator = SystemRandomNumberGenerator()
     private var peers = PeerHistory()
+    private var isWayOutFailing = false
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
     /// Nil if there is no checker.
@@ -127,6 +128,7 @@ final class TargetChecks {
 
     /// Records that the way out now fails or works again: earlier results are checked again soon.
     func wayOutChanged(isFailing: Bool, at now: MonotonicTime) {
+        self.isWayOutFailing = isFailing
         let numbers = self.states.indices.filter { self.states[$0].report.isReached == isFailing }
         // Many simultaneous checks would slow each other down.
         let spread = Double(max(0, numbers.count - Self.mostAtOnce)) / Double(Self.mostAtOnce)
@@ -135,6 +137,8 @@ final class TargetChecks {
             self.schedule.hasten(number, to: now + delay)
             self.publish(number, at: now)
         }
+        // Without delay: a client that sees the new diagnosis also sees that these targets are being checked.
+        self.run(at: now)
     }
 
     // MARK: Checks
@@ -158,8 +162,10 @@ final class TargetChecks {
     /// Records the result of a check; true if it is still valid.
     func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
         let start = self.states[number].report.checkingSince.take()
-        let isRefused = outcome.failure?.reason.rung.isOfKernel ?? false
-        let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered && !isRefused, at: now)
+        let isExplained = outcome.failure.map {
+            $0.reason.rung.isOfKernel || self.isWayOutFailing && $0.party.isWayOut
+        }
+        let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered && isExplained != true, at: now)
         guard counts, round == self.states[number].round else {
             self.publish(number, at: now)
             return false

@@ -446,14 +446,14 @@ extension Sidecar {
         _ outage: SidecarTimelineTests.Outage, hasTarget: Bool, since start: Date, isDecided: Bool
     ) async throws {
         let status = try await self.status()
-        let page = try await self.page()
         let diagnosis = try #require(status.diagnosis, "\(self.log)")
         if !isDecided, diagnosis.state == "checking" {
             #expect(diagnosis.party == nil)
             return
         }
-        // The diagnosis is decided a moment before the check that waits for it ends.
+        // The diagnosis is decided a moment before the check that waits for it ends, and the page is read after both.
         let target = try await self.target("web")
+        let page = try await self.page()
         #expect((target != nil) == hasTarget)
         if let target, isDecided || target.checkingSince == nil {
             #expect(target.reached == outage.isReached, "\(self.log)")
