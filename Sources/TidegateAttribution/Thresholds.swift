@@ -51,8 +51,9 @@ package enum Thresholds {
     /// How long a server that accepts connections has for a TLS handshake: three round trips over a satellite, or one
     /// lost and repeated packet.
     package static let handshake = Duration.seconds(2)
-    /// How long the last router takes to report an absent host: 3 s (RFC 1812, 3.3.2, and Linux).
-    package static let resolution = Duration.milliseconds(3_400)
+    /// How long the last router takes to report an absent host: 3 s (RFC 1812, 3.3.2, and Linux), late timers, and the
+    /// way to it.
+    package static let resolution = Duration.milliseconds(3_700)
     /// How long a diagnosis of the host may take.
     package static let hostDiagnosis = Duration.seconds(5)
     /// How long a diagnosis of a target may take, depending on the timeout of its check.
