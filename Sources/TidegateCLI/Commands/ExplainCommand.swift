@@ -18,7 +18,7 @@ struct ExplainCommand: AsyncParsableCommand {
             Ends within 2 s, with four exceptions. Resolvers have 2.5 s if the way out works. A silent target \
             behind routers that answer gets 3.7 s, because only then does its last router report that it is gone. A \
             server that has accepted a request gets all of --timeout for the first byte of its answer. A target that \
-            works and takes more than 300 ms to the first byte is measured for 3 to 4 s, with 25 echoes a second to the \
+            works and takes more than 300 ms to the first byte is measured for 3 to 4 s, with 80 echoes to each of the \
             router, the first host beyond it, the target and a public address: the answer says where the slowness begins.
 
             Examples:
