@@ -4,7 +4,7 @@ import TidegateTestKit
 
 /// What both programs answer to requests that are no probes, or no good ones.
 @Suite(
-    .enabled(if: BlackboxExporter.isInstalled, "prometheus-blackbox-exporter is not installed"), .timeLimit(.minutes(2))
+    .enabled(if: BlackboxExporter.isInstalled, "prometheus-blackbox-exporter is not installed"), .timeLimit(.minutes(5))
 )
 struct BlackboxSurfaceTests {
     private static let requests: [(what: String, arguments: [String], status: Int)] = [

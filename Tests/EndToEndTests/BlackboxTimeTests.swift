@@ -52,7 +52,7 @@ struct BlackboxTimeTests {
         Case("the answer of a name server", "dns", "127.0.0.1", [whole, phase("request", of: "dns")]),
     ]
 
-    @Test("A delay is in the same series of both, and in no other", .timeLimit(.minutes(3)))
+    @Test("A delay is in the same series of both, and in no other", .timeLimit(.minutes(5)))
     func delays() async throws {
         let place = try SlowPlace(delay: Self.delay)
         let servers = try await place.start()

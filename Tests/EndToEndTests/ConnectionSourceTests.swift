@@ -4,7 +4,7 @@ import Testing
 import TidegateTestKit
 
 /// Where `tidegate connections` has its reports from beside a sidecar: from it, or from an observer of its own.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(3)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(5)))
 struct ConnectionSourceTests {
     private let hosts: ThreeHosts
     private let bench: EndToEndFixture

@@ -51,7 +51,7 @@ struct ControlDirectoriesTests {
                 self.file("c.yml"), "--state.dir", self.file("state"), "--control.socket", self.socket,
             ])
             self.program = program
-            let isUp = await eventually(within: .seconds(20)) {
+            let isUp = await eventually {
                 program.errorsSoFar.contains("msg=\"control socket listening\"")
             }
             try #require(isUp, "\(program.errorsSoFar)")
@@ -60,7 +60,7 @@ struct ControlDirectoriesTests {
 
         func stop(_ signal: Int32 = SIGTERM) async {
             self.program?.signal(signal)
-            _ = await self.program?.finish(within: .seconds(12))
+            _ = await self.program?.finish()
         }
 
         private func tasks(_ arguments: [String]) -> [String] {

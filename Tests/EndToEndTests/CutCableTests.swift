@@ -36,10 +36,10 @@ import TidegateTestKit
         try hosts.plugCable()
         let outage = (ContinuousClock.now - start) / .seconds(1)
 
-        let output = await fetch.finish(within: .seconds(120))
+        let output = await fetch.finish()
         #expect(output.status == 0, "\(output.errors)")
         try self.check(fetchObject: output.output, errors: output.errors, outage: outage)
-        let isDone = try await eventually(within: .seconds(120)) {
+        let isDone = try await eventually {
             try await serve.metrics()["tidegate_task_completions_total{kind=\"download\",outcome=\"success\"}"] == 1
         }
         #expect(isDone, "\(serve.log)")

@@ -6,7 +6,7 @@ import TidegateTestKit
 @Suite(
     .enabled(if: NetworkNamespace.isAvailable && TestAuthority.isAvailable, "needs root, ip(8) and openssl(1)"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3(1)"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(5)))
 struct DNSPortTests {
     // Each service answers with an address of its own.
     private static let servers = """

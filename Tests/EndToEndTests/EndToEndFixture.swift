@@ -132,7 +132,7 @@ struct RunningDaemon {
     /// Ends it as systemd does.
     func stop() async {
         self.program.signal(SIGTERM)
-        let end = await self.program.finish(within: .seconds(20))
+        let end = await self.program.finish()
         #expect(end.status == 0, "\(end)")
     }
 }

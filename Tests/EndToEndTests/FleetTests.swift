@@ -26,7 +26,7 @@ struct FleetTests {
         // The only host of the second site.
         try fleet.hosts[4].ip("link set uplink down")
         try await self.expect(["TidegateLocalOutage site=paris", "TidegateTargetDownOnlyHere"], in: fleet)
-        let isSilenced = try await eventually(within: .seconds(60)) {
+        let isSilenced = try await eventually {
             try await fleet.silenced() == ["TidegateTargetDownOnlyHere"]
         }
         #expect(isSilenced, "the outage of the site itself is not silenced")
@@ -42,7 +42,7 @@ struct FleetTests {
     private func expect(
         _ names: Set<String>, in fleet: Fleet, at place: SourceLocation = #_sourceLocation
     ) async throws {
-        let isFiring = try await eventually(within: .seconds(90)) { try await fleet.firing() == names }
+        let isFiring = try await eventually { try await fleet.firing() == names }
         let firing = try await fleet.firing()
         #expect(isFiring, "\(firing.sorted()) instead of \(names.sorted())", sourceLocation: place)
     }
@@ -173,7 +173,7 @@ private final class Fleet {
 
     /// True once so many sidecars reach the target.
     func reaches(_ count: Int) async throws -> Bool {
-        try await eventually(within: .seconds(60)) {
+        try await eventually {
             try await self.prometheus.query("sum(tidegate_target_reachable)").first?.value == Double(count)
         }
     }

@@ -4,7 +4,7 @@ import TidegateTestKit
 /// Links between two hosts of their own, with frames of the kernel.
 @Suite(
     .serialized, .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"),
-    .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(2)))
+    .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(5)))
 struct LinkEmulatorTests {
     private static let here = "10.0.0.1"
     private static let there = "10.0.0.2"

@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 /// The sidecar beside other programs: Tidegate's own connections are not theirs, whatever makes them.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(3)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(5)))
 struct OwnConnectionsTests {
     private static let probers = ["http", "tcp", "grpc", "websocket", "dns"]
     private static let url = "http://\(TwoHosts.peer)/nginx.conf"

@@ -6,7 +6,7 @@ import TidegateTestKit
 @Suite(
     .enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"),
     .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3"), "needs python3(1)"),
-    .timeLimit(.minutes(3)))
+    .timeLimit(.minutes(5)))
 struct ProbeSourceLinkTests {
     private static let probers = ["http", "tcp"]
 

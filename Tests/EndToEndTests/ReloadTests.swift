@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 /// New modules for a sidecar that runs, by POST and by signal.
-@Suite(.timeLimit(.minutes(2))) struct ReloadTests {
+@Suite(.timeLimit(.minutes(5))) struct ReloadTests {
     private static let successful = "tidegate_config_last_reload_successful"
     private static let timestamp = "tidegate_config_last_reload_success_timestamp_seconds"
 

@@ -3,7 +3,7 @@ import Testing
 import TidegateTestKit
 
 /// Scheduled probes through an outage of this host's own, an outage of the target and a target that is too slow.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(3)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(5)))
 struct ScheduledProbeTests {
     private let bench: EndToEndFixture
     private let hosts: TwoHosts
@@ -114,7 +114,7 @@ struct ScheduledProbeTests {
     }
 
     private func expect(_ what: String, of serve: RunningDaemon, _ isTrue: @escaping (Samples) -> Bool) async throws {
-        let isMet = try await eventually(within: .seconds(40)) { isTrue(try await serve.metrics()) }
+        let isMet = try await eventually { isTrue(try await serve.metrics()) }
         let probes = try await serve.get("/metrics").split(separator: "\n").filter {
             $0.hasPrefix("tidegate_probe_runs") || $0.hasPrefix("tidegate_probe_failure")
         }

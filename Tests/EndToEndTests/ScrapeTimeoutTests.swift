@@ -2,7 +2,7 @@ import Testing
 import TidegateTestKit
 
 /// How long a probe may take, from Prometheus's header and `--timeout-offset` to the wire.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ScrapeTimeoutTests {
     private static let modules = """
         modules:

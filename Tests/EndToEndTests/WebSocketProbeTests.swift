@@ -7,7 +7,7 @@ import TidegateTestKit
     .enabled(
         if: ["nginx", "python3", "openssl"].allSatisfy { name in
             ["/usr/sbin/", "/usr/bin/"].contains { FileManager.default.isExecutableFile(atPath: $0 + name) }
-        }, "needs nginx(8), python3(1) and openssl(1)"), .timeLimit(.minutes(2)))
+        }, "needs nginx(8), python3(1) and openssl(1)"), .timeLimit(.minutes(5)))
 struct WebSocketProbeTests {
     // A handshake by hand, a greeting, an echo; what is left of the connection goes unread.
     private static let script = """

@@ -24,7 +24,7 @@ final class ConfiguredDaemon {
                 "--control.socket", "\(self.path)/sock",
             ] + arguments.map { [path] in $0.replacing("FOLDER", with: path) }, environment: environment)
         self.program = program
-        let isUp = await eventually(within: .seconds(20)) {
+        let isUp = await eventually {
             program.errorsSoFar.contains("msg=\"control socket listening\"")
         }
         try #require(isUp, "\(program.errorsSoFar)")
@@ -68,7 +68,7 @@ final class ConfiguredDaemon {
 
     func stop() async -> Program.Output {
         self.program.signal(SIGTERM)
-        return await self.program.finish(within: .seconds(12))
+        return await self.program.finish()
     }
 
     deinit {

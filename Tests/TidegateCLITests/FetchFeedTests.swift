@@ -39,7 +39,7 @@ struct FetchFeedTests {
             }
         }()
         // The look-ahead is full, and nothing has ended yet.
-        #expect(await eventually(within: .seconds(60)) { server.requests.count >= 1 && feed.transfers.count == 5 })
+        #expect(await eventually { server.requests.count >= 1 && feed.transfers.count == 5 })
         #expect(added.load(ordering: .relaxed) < 300)
         #expect(feed.transfers.map(\.position) == Array(1...5))
         latch.open()
@@ -58,7 +58,7 @@ struct FetchFeedTests {
         let (ends, continuation) = AsyncStream.makeStream(of: FetchFeed.Ended.self)
         let feed = FetchFeed(monitor.session, limit: 2, ends: continuation) { _ in false }
         for number in 0..<10 { await feed.add(try self.item(server.url("/\(number)"))) }
-        #expect(await eventually(within: .seconds(60)) { server.requests.count == 2 })
+        #expect(await eventually { server.requests.count == 2 })
         let tasks = feed.stop()
         #expect(tasks.count == 2)
         for task in tasks { task.cancelKeepingPart() }

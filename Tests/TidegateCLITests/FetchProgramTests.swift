@@ -32,12 +32,12 @@ struct FetchProgramTests {
         let folder = try Folder()
         let fetch = try Program([Self.tidegate, "fetch", server.url("/big.iso"), "-o", "\(folder.path)/big.iso"])
         let part = "\(folder.path)/.big.iso.tidegate"
-        let hasPart = await eventually(within: .seconds(60)) {
+        let hasPart = await eventually {
             (try? FileManager.default.attributesOfItem(atPath: part)[.size] as? Int) == 100_000
         }
         #expect(hasPart)
         fetch.signal(SIGINT)
-        let end = await fetch.finish(within: .seconds(60))
+        let end = await fetch.finish()
         #expect(end.status == 130)
         let command = "tidegate fetch --continue \(server.url("/big.iso")) -o \(folder.path)/big.iso"
         #expect(

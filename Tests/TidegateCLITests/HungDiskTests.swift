@@ -18,7 +18,7 @@ struct HungDiskTests {
             disk.file("run/control.sock"),
         ])
         defer { daemon.signal(SIGKILL) }
-        let isUp = await eventually(within: .seconds(60)) {
+        let isUp = await eventually {
             daemon.errorsSoFar.contains("msg=\"control socket listening\"")
         }
         try #require(isUp, "\(daemon.errorsSoFar)")
@@ -29,14 +29,14 @@ struct HungDiskTests {
         defer { submit.signal(SIGKILL) }
         // The disk may hang for an entry of the daemon's own before anybody has asked for something.
         #expect(await eventually { Self.hasConnection(disk.file("run/control.sock")) })
-        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.hungSync) })
+        #expect(await eventually { disk.wasReached(.hungSync) })
         daemon.signal(SIGTERM)
-        let end = await daemon.finish(within: .seconds(120))
+        let end = await daemon.finish()
         #expect(end.status == 1, "\(end)")
         #expect(end.errors.contains("msg=\"shutdown grace period exceeded, exiting\""), "\(end.errors)")
         #expect(server.requests.isEmpty)
         // The daemon has promised this client nothing.
-        let refused = await submit.finish(within: .seconds(60))
+        let refused = await submit.finish()
         #expect(refused.status == 1 && refused.output.isEmpty, "\(refused)")
         #expect(refused.errors.hasSuffix("closed the connection before it responded\n"), "\(refused)")
     }
@@ -60,9 +60,9 @@ struct HungDiskTests {
             Self.tidegate, "fetch", server.url("/x"), "-o", disk.file("x"), "--progress", "none",
         ])
         defer { fetch.signal(SIGKILL) }
-        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.hungSync) })
+        #expect(await eventually { disk.wasReached(.hungSync) })
         fetch.signal(SIGINT)
-        let end = await fetch.finish(within: .seconds(120))
+        let end = await fetch.finish()
         #expect(end.status == 130, "\(end)")
         #expect(!FileManager.default.fileExists(atPath: disk.file("x")))
     }

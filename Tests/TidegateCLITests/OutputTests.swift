@@ -59,10 +59,10 @@ struct OutputTests {
         let daemon = try Program(["bash", "-c", script, BuiltProduct.path(of: "tidegate"), place])
         defer { daemon.signal(SIGKILL) }
         let list = [BuiltProduct.path(of: "tidegate"), "tasks", "list", "--control.socket", "\(place)/sock"]
-        try #require(try await eventually(within: .seconds(30)) { try await Program.run(list).status == 0 })
+        try #require(try await eventually { try await Program.run(list).status == 0 })
         daemon.signal(SIGTERM)
         let start = ContinuousClock.now
-        let end = await daemon.finish(within: .seconds(30))
+        let end = await daemon.finish()
         #expect(end.status == 0, "\(end)")
         #expect(ContinuousClock.now - start < .seconds(10))
     }

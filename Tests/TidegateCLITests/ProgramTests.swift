@@ -190,7 +190,7 @@ import TidegateTestKit
         #expect(second.status == 1)
         #expect(second.errors.contains("tidegate: cannot listen on \(address): the port is in use\n"))
         first.signal(SIGTERM)
-        let output = await first.finish(within: .seconds(12))
+        let output = await first.finish()
         #expect(output.status == 0 && output.errors.contains("msg=stopping"))
     }
 
@@ -228,7 +228,7 @@ import TidegateTestKit
         }
         #expect(isSaid, "\(daemon.errorsSoFar)")
         daemon.signal(SIGTERM)
-        #expect(await daemon.finish(within: .seconds(12)).status == 0)
+        #expect(await daemon.finish().status == 0)
     }
 
     @Test("A transfer that found no path of its kind in time ends with 75 and names the rung")
@@ -252,7 +252,7 @@ import TidegateTestKit
         ])
         try #require(await eventually { program.errorsSoFar.contains("waiting") }, "\(program.errorsSoFar)")
         program.signal(SIGINT)
-        let output = await program.finish(within: .seconds(10))
+        let output = await program.finish()
         #expect(output.status == 130 && output.errors.contains("cancelled"), "\(output.errors)")
     }
 

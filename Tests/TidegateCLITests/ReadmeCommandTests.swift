@@ -71,7 +71,7 @@ struct ReadmeCommandTests {
             try script.write(toFile: self.file("server.py"), atomically: true, encoding: .utf8)
             self.servers.append(
                 try office.router.start(["sh", "-c", "cd \(self.path)/www && exec python3 ../server.py"]))
-            let isServed = await eventually(within: .seconds(20)) {
+            let isServed = await eventually {
                 (try? await office.run("wait", "--for", "https://example.com/", "--timeout", "0"))?.status == 0
             }
             try #require(isServed, "the host of the README is not there")
@@ -112,7 +112,7 @@ struct ReadmeCommandTests {
         try await site.serve()
         for example in try Self.examples() {
             if example.state == "cable unplugged" { try #require(site.office).router.ip("link set p0 down") }
-            let output = await (try site.start(example.command)).finish(within: .seconds(60))
+            let output = await (try site.start(example.command)).finish()
             // An ellipsis stands for the rest.
             let isWhole = example.output.last != "…"
             let lines = output.output.split(separator: "\n", omittingEmptySubsequences: false)
@@ -141,7 +141,7 @@ struct ReadmeCommandTests {
             if line.hasPrefix("tidegate serve") {
                 running.append(program)
                 #expect(
-                    await eventually(within: .seconds(20)) { program.errorsSoFar.contains("control socket listening") },
+                    await eventually { program.errorsSoFar.contains("control socket listening") },
                     "\(line): \(program.errorsSoFar)")
                 continue
             }
@@ -149,7 +149,7 @@ struct ReadmeCommandTests {
                 running.append(program)
                 // A new link each time: which of them is seen depends on when the program listens.
                 var count = 0
-                let isSeen = await eventually(within: .seconds(20)) {
+                let isSeen = await eventually {
                     count += 1
                     try? site.office?.host.ip("link add w\(count) type veth peer name x\(count)")
                     return program.outputSoFar.contains("{\"schema\":1,\"event\":\"link.")
@@ -157,7 +157,7 @@ struct ReadmeCommandTests {
                 #expect(isSeen, "\(line): \(program.outputSoFar)")
                 continue
             }
-            let output = await program.finish(within: .seconds(60))
+            let output = await program.finish()
             #expect(output.status == 0, "\(line): \(output)")
             if line.hasSuffix("tasks list") { #expect(output.output.contains(" page ")) }
         }

@@ -15,7 +15,7 @@ final class TasksDaemon {
             "\(self.path)/state", "--control.socket", self.socket,
         ])
         self.program = program
-        let isUp = await eventually(within: .seconds(20)) {
+        let isUp = await eventually {
             program.errorsSoFar.contains("msg=\"control socket listening\"")
         }
         try #require(isUp, "\(program.errorsSoFar)")
@@ -35,7 +35,7 @@ final class TasksDaemon {
 
     func stop(_ signal: Int32 = SIGTERM) async -> Program.Output? {
         self.program?.signal(signal)
-        return await self.program?.finish(within: .seconds(12))
+        return await self.program?.finish()
     }
 
     func file(_ name: String) -> String { "\(self.path)/\(name)" }

@@ -66,7 +66,7 @@ struct TasksTests {
         }
         #expect(isReported, "\(watching.outputSoFar)")
         #expect(await daemon.stop()?.status == 0)
-        let output = await watching.finish(within: .seconds(10))
+        let output = await watching.finish()
         #expect(output.status == 1 && output.errors == "tidegate: the daemon closed the connection\n", "\(output)")
     }
 
@@ -86,7 +86,7 @@ struct TasksTests {
         let heads = watching.outputSoFar.split(separator: "\n").filter { $0.hasPrefix("ID ") }
         #expect(heads.count == 2, "\(watching.outputSoFar)")
         #expect(await daemon.stop()?.status == 0)
-        let output = await watching.finish(within: .seconds(10))
+        let output = await watching.finish()
         #expect(output.status == 1 && output.errors.contains("no daemon is listening"), "\(output)")
     }
 
@@ -237,7 +237,7 @@ struct TasksTests {
         _ = await daemon.stop(SIGKILL)
         try await daemon.start()
         latch.open()
-        let output = await waiting.finish(within: .seconds(60))
+        let output = await waiting.finish()
         #expect(output.status == 0 && output.output.contains(" done "), "\(output)")
         let shown = try await daemon.tasks("show", "bad")
         #expect(shown.output.contains("whose        the server\n"), "\(shown)")

@@ -21,7 +21,7 @@ import TidegateTestKit
         for incident in incidents { command.notify(of: incident) }
         let run = Task { await command.run() }
         defer { run.cancel() }
-        try #require(await eventually(within: .seconds(60)) { ends.failures.withLock { $0.count } >= count })
+        try #require(await eventually { ends.failures.withLock { $0.count } >= count })
         return ends.failures.withLock { $0 }
     }
 

@@ -24,7 +24,7 @@ import TidegateTestKit
         }
         // The budgets of one look are told at the next.
         let isOff = configuration.metrics.mode == .off
-        let isReported = await eventually(within: .seconds(60)) {
+        let isReported = await eventually {
             endpoint.samples().contains { $0.name == "tidegate_retry_budget_tokens" } || isOff
         }
         #expect(isReported)

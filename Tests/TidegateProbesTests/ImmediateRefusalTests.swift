@@ -6,7 +6,7 @@ import TidegateTestKit
 /// What the kernel refuses in the very call that asks for a connection is this host's own failure.
 ///
 /// It never connects to a group of hosts (tcp(7)), whatever routes it has.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ImmediateRefusalTests {
     private static let group = "224.0.0.1"
 

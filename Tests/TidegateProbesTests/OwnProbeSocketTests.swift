@@ -6,7 +6,7 @@ import TidegateCore
 import TidegateTestKit
 
 /// The list of other programs' connections leaves out those of probes.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct OwnProbeSocketTests {
     /// The socket of this process that is connected to a port; nil without one.
     private static func client(of port: UInt16) -> Int32? {

@@ -5,7 +5,7 @@ import TidegateTestKit
 @testable import TidegateProbes
 
 /// What probes share is never exceeded, and goes to those that came first.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProbeBudgetTests {
     /// Who was called, in order.
     private final class Calls: Sendable {

@@ -4,7 +4,7 @@ import Testing
 import TidegateTestKit
 
 /// What a failed run asks of the rungs below.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ScheduledProbeCauseTests {
     private static let gateway = Cause.router(.silent(IPAddress(ipv4: 0x0A00_0001), link: "eth0", lastConfirmed: nil))
 

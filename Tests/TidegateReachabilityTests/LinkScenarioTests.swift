@@ -179,7 +179,7 @@ struct LinkScenarioTests {
         }
         let restored = ContinuousClock.now
         #expect(fixture.monitor.status.global.level == .none)
-        let up = await fixture.status(within: .seconds(10)) { $0.global.level == .routed }
+        let up = await fixture.status { $0.global.level == .routed }
         #expect(up.global.level == .routed)
         #expect(ContinuousClock.now - restored > .seconds(4))
         #expect(fixture.changes(.global).count <= 6)

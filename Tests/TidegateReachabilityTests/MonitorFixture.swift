@@ -83,10 +83,10 @@ final class MonitorFixture: Sendable {
 
     /// Waits until the status is as wanted, and its events have been published; the last one seen.
     func status(
-        within limit: Duration = .seconds(60), when isWanted: (ReachabilityStatus) -> Bool
+        within limit: Duration = .seconds(300), when isWanted: (ReachabilityStatus) -> Bool
     ) async -> ReachabilityStatus {
         let deadline = ContinuousClock.now + limit
-        while ContinuousClock.now < deadline {
+        while ContinuousClock.now < deadline, !Task.isCancelled {
             let status = self.monitor.status
             if self.monitor.isReady, isWanted(status) {
                 // The monitor writes a status before it publishes the events of the same turn.
@@ -203,9 +203,9 @@ final class ScriptedResolver: NameResolver {
 func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
 /// Asks again and again until the answer is yes or `limit` has passed; gives the last answer.
-func eventually(within limit: Duration = .seconds(60), _ isTrue: () -> Bool) async -> Bool {
+func eventually(within limit: Duration = .seconds(300), _ isTrue: () -> Bool) async -> Bool {
     let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
+    while ContinuousClock.now < deadline, !Task.isCancelled {
         if isTrue() { return true }
         try? await Task.sleep(for: .milliseconds(5))
     }

@@ -41,7 +41,7 @@ struct RouteScenarioTests {
         let fixture = MonitorFixture(hosts.here)
         _ = await fixture.first()
         try hosts.here.ip("addr add 2001:db8::77/64 dev v0")
-        let status = await fixture.status(within: .seconds(10)) { $0.verdict(.ipv6).level == .routed }
+        let status = await fixture.status { $0.verdict(.ipv6).level == .routed }
         #expect(status.verdict(.ipv6).path?.source == IPAddress("2001:db8::77"))
         #expect(fixture.changes(.family(.ipv6)).filter { $0.to.level >= .routed }.count == 1)
     }

@@ -41,7 +41,7 @@ import TidegateTestKit
             // That tasks wait is a consequence, and not told as well; only when the path is back it is news. They begin to
             // wait now, because Alertmanager tells what reaches it before its cause does.
             fixture.view.change { $0.statistics.oldestStart[.waiting] = WallTime(microseconds: 0) }
-            let isHeldBack = try await eventually(within: .seconds(60)) {
+            let isHeldBack = try await eventually {
                 try await manager.isSuppressed("TidegateTasksWaitingLong")
             }
             #expect(isHeldBack)

@@ -74,7 +74,7 @@ import TidegateTestKit
             let reader = try await EventReader.open(port: port, receiveBuffer: 4096)
             defer { reader.close() }
             let text = String(repeating: "x", count: 20_000)
-            let isGone = await eventually(within: .seconds(30)) {
+            let isGone = await eventually {
                 for _ in 0..<64 { fixture.bus.publish(.netlink(.lost(text))) }
                 return fixture.history.statistics.capacity == 0
             }

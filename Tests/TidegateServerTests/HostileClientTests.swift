@@ -36,7 +36,7 @@ import TidegateTestKit
             let slow = try await RawConnection.open(port: port, receiveBuffer: 4096)
             try slow.send("GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(try await RawConnection.ask(port: port, "/-/healthy").status == 200)
-            let isGone = try await eventually(within: .seconds(60)) {
+            let isGone = try await eventually {
                 let metrics = try await RawConnection.ask(port: port, "/metrics")
                 return metrics.body.contains("tidegate_http_requests_in_flight 1\n")
             }

@@ -50,7 +50,7 @@ import TidegateTestKit
             ]
             let prometheus = try await Prometheus(scraping: port, jobs: [blackbox.job(probing: targets)])
             defer { prometheus.stop() }
-            let isProbed = try await eventually(within: .seconds(60)) {
+            let isProbed = try await eventually {
                 try await prometheus.query("count_over_time(probe_success[1m]) > 3").count == targets.count
             }
             #expect(isProbed)
@@ -133,7 +133,7 @@ extension Prometheus {
 
     /// Has everything happen again and again, so that rates have growth to see.
     func feed(from fixture: Fixture) async throws {
-        let isFed = try await eventually(within: .seconds(60)) {
+        let isFed = try await eventually {
             Self.work(fixture)
             return try await self.query("count_over_time(up{job=\"tidegate\"}[1m]) > 5").isEmpty == false
         }

@@ -4,7 +4,7 @@ import TidegateSession
 import TidegateSessionTestKit
 
 /// A session's timers follow the time that it was given.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct ManualTimeTests {
     @Test("A retry after an hour is made once the time is moved by an hour, and not a second earlier")
     func retry() async throws {

@@ -6,7 +6,7 @@ import TidegateSession
 import TidegateSessionTestKit
 
 /// Crowds of transfers that meet the tricks of a hostile server at the same time.
-@Suite(.enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(3)))
+@Suite(.enabled(if: QuietMachine.isAvailable, "needs a quiet machine"), .timeLimit(.minutes(5)))
 struct TransferCrowdTests {
     private static let size = 512
     // Shorter than a transfer alone has, because here every byte is read 512 times.

@@ -36,7 +36,7 @@ package final class Browser: Sendable {
         // With port 0 it takes one that is free for IPv6 only.
         let port = try FreePort.find()
         let driver = try Program(["chromedriver", "--port=\(port)"])
-        guard await eventually(within: .seconds(60), { driver.outputSoFar.contains("successfully on port ") }) else {
+        guard await eventually({ driver.outputSoFar.contains("successfully on port ") }) else {
             throw Failure(description: "no driver: \(driver.outputSoFar) \(driver.errorsSoFar)")
         }
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")

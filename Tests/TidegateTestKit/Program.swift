@@ -136,7 +136,7 @@ package func eventualValue<Value>(
     within limit: Duration = .seconds(300), of value: () async throws -> Value?
 ) async rethrows -> Value? {
     let deadline = ContinuousClock.now + limit
-    while ContinuousClock.now < deadline {
+    while ContinuousClock.now < deadline, !Task.isCancelled {
         if let value = try await value() { return value }
         try? await Task.sleep(for: .milliseconds(20))
     }

@@ -106,7 +106,7 @@ package final class Prometheus {
         let all = "sum_over_time(up{job=\"tidegate\"}[10m])"
         let count = "\(all) and up{job=\"tidegate\"} == 1"
         let before = try await self.query(all).first?.value ?? 0
-        let isScraped = try await eventually(within: .seconds(60)) {
+        let isScraped = try await eventually {
             try await self.query(count).first.map { $0.value >= before + Double(times) } == true
         }
         guard isScraped else { throw NotScraped() }

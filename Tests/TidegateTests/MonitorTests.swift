@@ -52,7 +52,7 @@ import TidegateTestKit
     func stalledThread() async throws {
         let mayStart = Latch()
         let monitor = try Monitor(MonitorConfiguration()) { while !mayStart.isOpen { usleep(10_000) } }
-        #expect(await eventually(within: .seconds(60)) { monitor.stalledThreads == [.netlink] })
+        #expect(await eventually { monitor.stalledThreads == [.netlink] })
         #expect(monitor.metrics.exposition(for: .text).contains("tidegate_thread_stalled{thread=\"netlink\"} 1\n"))
         mayStart.open()
         #expect(await eventually { monitor.stalledThreads.isEmpty })
@@ -65,7 +65,7 @@ import TidegateTestKit
         var configuration = MonitorConfiguration()
         configuration.connections.isEnabled = true
         let monitor = try Monitor(configuration) { while !mayStart.isOpen { usleep(10_000) } }
-        #expect(await eventually(within: .seconds(60)) { monitor.stalledThreads == [.netlink, .observe] })
+        #expect(await eventually { monitor.stalledThreads == [.netlink, .observe] })
         mayStart.open()
         #expect(await eventually { monitor.stalledThreads.isEmpty })
         await monitor.stop()

@@ -77,12 +77,12 @@ final class AttemptRecorder: Sendable {
     }
 
     /// Runs one attempt to its end.
-    func run(_ request: AttemptRequest, within seconds: Int = 20) throws -> AttemptOutcome {
+    func run(_ request: AttemptRequest, within seconds: Int = 300) throws -> AttemptOutcome {
         self.start(request)
         return try self.outcome(of: request.id, within: seconds)
     }
 
-    func outcome(of id: AttemptID, within seconds: Int = 20) throws -> AttemptOutcome {
+    func outcome(of id: AttemptID, within seconds: Int = 300) throws -> AttemptOutcome {
         try eventually("the end of attempt \(id.rawValue)", within: seconds) {
             self.log.finished.withLock { $0[id] }
         }
@@ -126,7 +126,7 @@ struct NothingCame: Error, CustomStringConvertible {
 /// Polls until `value` gives one.
 @discardableResult
 func eventually<Value>(
-    _ what: String, within seconds: Int = 20, _ value: () throws -> Value?
+    _ what: String, within seconds: Int = 300, _ value: () throws -> Value?
 ) throws -> Value {
     for _ in 0..<seconds * 500 {
         if let value = try value() { return value }
@@ -136,7 +136,7 @@ func eventually<Value>(
 }
 
 /// Polls until `condition` holds.
-func eventually(_ what: String, within seconds: Int = 20, holds condition: () throws -> Bool) throws {
+func eventually(_ what: String, within seconds: Int = 300, holds condition: () throws -> Bool) throws {
     _ = try eventually(what, within: seconds) { try condition() ? true : nil }
 }
 

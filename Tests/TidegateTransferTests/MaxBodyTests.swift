@@ -3,7 +3,7 @@ internal import TidegateCore
 internal import TidegateTestKit
 internal import TidegateTransfer
 
-@Suite("A body larger than the limit", .timeLimit(.minutes(2)))
+@Suite("A body larger than the limit", .timeLimit(.minutes(5)))
 struct MaxBodyTests {
     private static func run(
         _ answer: LiveServerAnswer, limit: Int64, resume: ResumePoint? = nil, compressed: Bool = false

@@ -88,7 +88,7 @@ extension Sidecar {
     /// has failed is charged to it.
     func expectParty(_ party: String, after count: Int, since before: [String: Double]) async throws {
         var diagnoses: [String: SituationAnswer] = [:]
-        let isDiagnosed = try await eventually(within: .seconds(120)) {
+        let isDiagnosed = try await eventually {
             _ = try await self.page()
             if let said = try await self.diagnosis(), said.firstFailure != nil { diagnoses[said.time ?? ""] = said }
             return diagnoses.count >= count

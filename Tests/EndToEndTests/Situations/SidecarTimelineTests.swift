@@ -234,7 +234,7 @@ struct SidecarTimelineTests {
             }
             try await sidecar.expectSound(hasTarget ? outage : nil)
             program?.signal(SIGTERM)
-            _ = await program?.finish(within: .seconds(10))
+            _ = await program?.finish()
         }
     }
 }

@@ -169,7 +169,7 @@ struct SlowExplainTests {
             """,
         ])
         defer { sender.stop() }
-        let isFound = try await eventually(within: .seconds(20)) {
+        let isFound = try await eventually {
             let (_, quality) = try await self.explain(lab, "http://\(SlowLab.serverAddress)/")
             return quality["cause"] == "ownQueueDrops" && quality["begins"] == "thisHost" && quality["party"] == "mine"
         }
@@ -198,10 +198,10 @@ struct SlowExplainTests {
         defer { lab.end() }
         (lab.wan.back.bitsPerSecond, lab.wan.back.queueBytes) = (4_000_000, 250_000)
         let download = try lab.client.start([
-            "curl", "-s", "-o", "/dev/null", "http://\(SlowLab.otherServerAddress)/bytes?n=50000000",
+            "curl", "-s", "-o", "/dev/null", "http://\(SlowLab.otherServerAddress)/bytes?n=200000000",
         ])
         defer { download.stop() }
-        let isFull = try await eventually(within: .seconds(20)) {
+        let isFull = try await eventually {
             let (_, quality) = try await self.explain(lab, "http://\(SlowLab.serverAddress)/")
             return quality["cause"] == "delayBehind" && quality["party"] == "unknown"
         }

@@ -132,7 +132,7 @@ struct RunScenarioTests {
         try #require(await eventually { program.outputSoFar.hasSuffix("\n") }, "\(program.errorsSoFar)")
         let parent = try #require(Int32(program.outputSoFar.dropLast()))
         kill(parent, SIGTERM)
-        let output = await program.finish(within: .seconds(30))
+        let output = await program.finish()
         #expect(output.status == 143 && output.output.contains("heard"), "\(output)")
     }
 

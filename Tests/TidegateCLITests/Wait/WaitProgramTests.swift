@@ -41,7 +41,7 @@ struct WaitProgramTests {
             "-key", identity.key,
         ])
         defer { server.stop() }
-        let output = await program.finish(within: .seconds(60))
+        let output = await program.finish()
         #expect(output.status == 0 && output.output == "up\n", "\(output)")
         let strange = try await office.run("wait", "--for", url, "--timeout", "0")
         #expect(strange.status == 1 && strange.errors.hasPrefix("tidegate: tls: \(url): "), "\(strange)")

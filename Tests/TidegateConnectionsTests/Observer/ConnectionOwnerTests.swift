@@ -6,7 +6,7 @@ import TidegateTestKit
 
 /// Which programs have the connections, as `tidegate connections --owner` says it.
 @Suite(
-    .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(3)))
+    .enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct ConnectionOwnerTests {
     private struct Document: Decodable {
         struct Remote: Decodable {

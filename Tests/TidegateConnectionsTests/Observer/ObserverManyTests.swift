@@ -68,7 +68,7 @@ struct ObserverManyTests {
         let client = try Program(
             ["ip", "netns", "exec", hosts.here.name, "python3", "-u", "-c", Self.client(count)])
         try #require(
-            await eventually(within: .seconds(120)) { client.outputSoFar.contains("connected") },
+            await eventually { client.outputSoFar.contains("connected") },
             "\(client.errorsSoFar)")
         return (server, client)
     }
@@ -86,7 +86,7 @@ struct ObserverManyTests {
         configuration.maxTracked = 60_000
         // The first list shows them all.
         let fixture = try await ObserverFixture(configuration, on: hosts)
-        let isKnown = await eventually(within: .seconds(60)) { fixture.statistics.tracked == 50_000 }
+        let isKnown = await eventually { fixture.statistics.tracked == 50_000 }
         #expect(isKnown, "\(fixture.statistics.tracked)")
         #expect(Self.traffic(fixture).connections[.established] == 50_000)
         #expect(fixture.statistics.mode == .event)
@@ -94,7 +94,7 @@ struct ObserverManyTests {
         #expect(report.remotes.map(\.established) == Array(repeating: 10_000, count: Self.processes))
         client.signal(SIGUSR1)
         #expect(await client.finish().status == 0)
-        let isCounted = await eventually(within: .seconds(60)) {
+        let isCounted = await eventually {
             (Self.traffic(fixture).ends[.aborted] ?? 0) + fixture.statistics.dropped == 50_000
         }
         #expect(isCounted, "\(Self.traffic(fixture).ends) \(fixture.statistics.dropped)")

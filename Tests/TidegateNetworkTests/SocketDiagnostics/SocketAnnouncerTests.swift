@@ -6,7 +6,7 @@ internal import TidegateTestKit
 @testable internal import TidegateNetwork
 
 /// Processes announce their sockets to observers, with a real kernel.
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "network namespaces need root and ip(8)"), .timeLimit(.minutes(5)))
 struct SocketAnnouncerTests {
     private struct Announcement: Sendable, Equatable {
         let cookie: UInt64

@@ -8,7 +8,7 @@ import TidegateTestKit
 @testable import TidegateNetwork
 
 /// Raw sockets receive errors about the packets of every socket to their address (raw(7)).
-@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: NetworkNamespace.isAvailable, "needs root and ip(8)"), .timeLimit(.minutes(5)))
 struct EchoSocketTests {
     private static let far = "203.0.113.9"
 

@@ -7,12 +7,12 @@ import TidegateTestKit
 
 @testable import TidegateNetwork
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TCPConnectorTests {
     private static let loopback = IPAddress(ipv4: 0x7F00_0001)
 
     private static func request(
-        _ server: ListeningSocket, within limit: Duration = .seconds(60)
+        _ server: ListeningSocket, within limit: Duration = .seconds(300)
     ) -> SocketRequest {
         SocketRequest(to: Self.loopback, port: server.port, within: limit)
     }

@@ -4,7 +4,7 @@ import TidegateProbes
 import TidegateTestKit
 
 /// DNS probes of servers that answer too much, too little, or something else.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DNSHostileTests {
     @Test("What comes behind the longest answer over TCP is not read, and does not keep the probe")
     func flood() async throws {

@@ -5,7 +5,7 @@ import TidegateCEL
 import TidegateTestKit
 
 /// What DNS probes ask, and whom.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct DNSQuestionTests {
     @Test(
         "A server of the preferred family answers, one of IPv6 unless the module says otherwise",

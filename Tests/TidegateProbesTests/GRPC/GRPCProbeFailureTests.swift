@@ -4,7 +4,7 @@ import TidegateProbes
 import TidegateTestKit
 
 /// Answers that are none, and servers that mean harm.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(5)))
 struct GRPCProbeFailureTests {
     @Test("An answer that is none says what is wrong with it", arguments: GRPCProbeCases.answers.indices)
     func answers(_ number: Int) async throws {

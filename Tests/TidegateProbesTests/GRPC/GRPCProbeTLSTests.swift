@@ -3,7 +3,7 @@ import TidegateCore
 import TidegateProbes
 import TidegateTestKit
 
-@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(5)))
 struct GRPCProbeTLSTests {
     @Test("Over TLS the certificate is recorded, whatever the call's status, and the server's name is the call's")
     func series() async throws {

@@ -5,7 +5,7 @@ import TidegateCore
 import TidegateProbes
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct GRPCProbeTests {
     private static let states = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"]
 

@@ -4,7 +4,7 @@ import TidegateCore
 import TidegateProbes
 import TidegateTestKit
 
-@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(5)))
 struct TCPProbeTLSTests {
     @Test("An address needs a certificate for the address, a name one for the name")
     func names() async throws {

@@ -3,7 +3,7 @@ import TidegateCore
 import TidegateProbes
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct TCPProbeTests {
     @Test("A connection is enough, and its phases are measured")
     func connect() async throws {

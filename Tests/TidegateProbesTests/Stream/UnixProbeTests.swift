@@ -4,7 +4,7 @@ import TidegateCore
 @testable import TidegateProbes
 import TidegateTestKit
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct UnixProbeTests {
     private let folder = URL(fileURLWithPath: "/tmp").appendingPathComponent("tg-\(UUID().uuidString.prefix(8))").path
     private var path: String { self.folder + "/s" }

@@ -5,7 +5,7 @@ import TidegateProbes
 import TidegateTestKit
 
 /// Servers that do not speak WebSocket as they should.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct WebSocketHostileTests {
     private static let switching = "HTTP/1.1 101 Switching Protocols\r\n"
     private static let accepted = switching + "Upgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -4,7 +4,7 @@ import TidegateProbes
 import TidegateTestKit
 
 /// What the prober websocket knows of its own network, and where it must not go.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct WebSocketPathTests {
     private static let noCarrier = Verdict(level: .none, reason: .noCarrier)
 

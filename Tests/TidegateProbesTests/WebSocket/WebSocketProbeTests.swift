@@ -9,7 +9,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// What the prober websocket asks and says, and what it measures.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct WebSocketProbeTests {
     @Test("A connection that is upgraded is a success, and is ended in the protocol's way")
     func upgrade() async throws {
@@ -167,7 +167,7 @@ struct WebSocketProbeTests {
 }
 
 /// The prober websocket over TLS.
-@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: TestAuthority.isAvailable, "openssl(1) is not installed"), .timeLimit(.minutes(5)))
 struct WebSocketProbeTLSTests {
     @Test("wss needs a certificate for the name, and shows what the server showed")
     func encrypted() async throws {

@@ -161,11 +161,11 @@ import TidegateTestKit
             func count(_ job: String) async throws -> Double {
                 try await prometheus.query("sum_over_time(up{job=\"\(job)\"}[10m])").first?.value ?? 0
             }
-            let isScraped = try await eventually(within: .seconds(60)) { try await count("right") >= 2 }
+            let isScraped = try await eventually { try await count("right") >= 2 }
             #expect(isScraped)
             try source.use(try await policy())
             let before = try await count("right")
-            let goesOn = try await eventually(within: .seconds(60)) { try await count("right") >= before + 3 }
+            let goesOn = try await eventually { try await count("right") >= before + 3 }
             #expect(goesOn)
             #expect(try await count("wrong") == 0)
             #expect(try await prometheus.query("tidegate_build_info{job=\"right\"}").count == 1)

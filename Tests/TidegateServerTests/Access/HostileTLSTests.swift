@@ -82,12 +82,12 @@ import TidegateTestKit
         try await self.serving(fixture) { port, curl in
             let crowd = try Program(["python3", "-c", Self.crowd, String(port)])
             defer { crowd.signal(SIGKILL) }
-            #expect(await eventually(within: .seconds(60)) { crowd.outputSoFar.contains("connected") })
-            let isAnswered = try await eventually(within: .seconds(90)) { try await curl.status() == 200 }
+            #expect(await eventually { crowd.outputSoFar.contains("connected") })
+            let isAnswered = try await eventually { try await curl.status() == 200 }
             #expect(isAnswered)
             crowd.signal(SIGKILL)
             _ = await crowd.finish()
-            let isRecovered = try await eventually(within: .seconds(90)) { try await curl.status() == 200 }
+            let isRecovered = try await eventually { try await curl.status() == 200 }
             #expect(isRecovered)
         }
     }
@@ -155,7 +155,7 @@ import TidegateTestKit
                 }
                 let stream = try Program(["curl", "-sN", "--cacert", authority.certificate, TLSTests.events(port)])
                 streams = [stream]
-                #expect(await eventually(within: .seconds(30)) { stream.outputSoFar.contains("event: snapshot") })
+                #expect(await eventually { stream.outputSoFar.contains("event: snapshot") })
             }
             for connection in open {
                 #expect(await connection.isClosedByServer())

@@ -45,7 +45,7 @@ import TidegateTestKit
             #expect(try await Curl(authority: first, port: port).status() == 200)
             let events = try Program(["curl", "-sN", "--cacert", first.certificate, Self.events(port)])
             defer { events.signal(SIGKILL) }
-            #expect(await eventually(within: .seconds(30)) { events.outputSoFar.contains("event: snapshot") })
+            #expect(await eventually { events.outputSoFar.contains("event: snapshot") })
             try source.use(try .encrypted(try await second.sign(["localhost"])))
             #expect(try await Curl(authority: second, port: port).status() == 200)
             #expect(try await Curl(authority: first, port: port).get().status == 60)
@@ -111,7 +111,7 @@ import TidegateTestKit
         var program: Program?
         try await Fixture().serving(source) { port in
             let events = try Program(["curl", "-sN", "--cacert", authority.certificate, Self.events(port)])
-            #expect(await eventually(within: .seconds(30)) { events.outputSoFar.contains("event: snapshot") })
+            #expect(await eventually { events.outputSoFar.contains("event: snapshot") })
             program = events
         }
         let ended = try #require(program)
@@ -127,7 +127,7 @@ import TidegateTestKit
             port in
             for signal in [SIGKILL, SIGTERM, SIGKILL] {
                 var programs: [Program] = []
-                let isIn = try await eventually(within: .seconds(60)) {
+                let isIn = try await eventually {
                     let events = try Program(["curl", "-sN", "--cacert", authority.certificate, Self.events(port)])
                     programs.append(events)
                     return await eventually(within: .seconds(2)) { events.outputSoFar.contains("event: snapshot") }

@@ -4,7 +4,7 @@ import Testing
 import TidegateServer
 
 /// A daemon that closes the connection during an exchange.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DisconnectTests {
     /// A Unix socket that accepts one client, writes a text and closes the connection.
     private final class ClosingServer {

@@ -6,7 +6,7 @@ import TidegateTestKit
 @testable import TidegateServer
 
 /// Sockets on which no daemon can be reached.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct UnreachableSocketTests {
     private func error(_ socket: String) async -> ControlClientError? {
         await #expect(throws: ControlClientError.self) { try await ControlClient(socket: socket).tasks() }

@@ -5,7 +5,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// A finished download that cannot be moved to its destination because the disk is full.
-@Suite(.enabled(if: FaultyDisk.isAvailable, "needs a C compiler"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: FaultyDisk.isAvailable, "needs a C compiler"), .timeLimit(.minutes(5)))
 struct CommitOnFullDiskTests {
     private static let size: Int64 = 240_000
 
@@ -32,12 +32,12 @@ struct CommitOnFullDiskTests {
         try disk.fail(fault)
         let helper = try Self.start(disk, directory, server, "submit:file,post,keyed,suspended")
         defer { helper.signal(SIGKILL) }
-        #expect(await eventually(within: .seconds(60)) { disk.wasReached(fault) })
+        #expect(await eventually { disk.wasReached(fault) })
         // The other tasks have ended; this one has not, and its file is kept.
-        #expect(await eventually(within: .seconds(60)) { server.requests.contains { $0.path == "/suspended" } })
+        #expect(await eventually { server.requests.contains { $0.path == "/suspended" } })
         #expect(!FileManager.default.fileExists(atPath: directory.file("file")))
         try disk.repair(fault)
-        let end = await helper.finish(within: .seconds(60))
+        let end = await helper.finish()
         #expect(end.status == 0, "\(end)")
         #expect(directory.hasPattern("file", Self.size))
         let fetched = server.requests.count { $0.path == "/file" }
@@ -57,11 +57,11 @@ struct CommitOnFullDiskTests {
         try disk.fail(.fullDirectorySync)
         let helper = try Self.start(disk, directory, server, "submit:file,post,keyed,suspended")
         defer { helper.signal(SIGKILL) }
-        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.fullDirectorySync) })
-        #expect(await eventually(within: .seconds(60)) { server.requests.contains { $0.path == "/suspended" } })
-        #expect(await eventually(within: .seconds(60)) { directory.hasPattern("file", Self.size) })
+        #expect(await eventually { disk.wasReached(.fullDirectorySync) })
+        #expect(await eventually { server.requests.contains { $0.path == "/suspended" } })
+        #expect(await eventually { directory.hasPattern("file", Self.size) })
         try disk.repair(.fullDirectorySync)
-        let end = await helper.finish(within: .seconds(60))
+        let end = await helper.finish()
         #expect(end.status == 0, "\(end)")
         #expect(directory.hasPattern("file", Self.size))
         #expect(server.requests.count { $0.path == "/file" } == 1)
@@ -73,12 +73,12 @@ struct CommitOnFullDiskTests {
         defer { server.stop() }
         try disk.fail(.fullRename)
         let helper = try Self.start(disk, directory, server, "submit:file,post,keyed,suspended")
-        #expect(await eventually(within: .seconds(60)) { disk.wasReached(.fullRename) })
-        #expect(await eventually(within: .seconds(60)) { helper.outputSoFar.contains("suspended ") })
+        #expect(await eventually { disk.wasReached(.fullRename) })
+        #expect(await eventually { helper.outputSoFar.contains("suspended ") })
         helper.signal(SIGKILL)
-        _ = await helper.finish(within: .seconds(60))
+        _ = await helper.finish()
         try disk.repair(.fullRename)
-        let end = await (try Self.start(disk, directory, server, "continue")).finish(within: .seconds(60))
+        let end = await (try Self.start(disk, directory, server, "continue")).finish()
         #expect(end.status == 0, "\(end)")
         #expect(directory.hasPattern("file", Self.size))
     }

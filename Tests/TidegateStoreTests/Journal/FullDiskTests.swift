@@ -8,7 +8,7 @@ import TidegateSession
 import TidegateTestKit
 
 /// A journal on a full disk.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FullDiskTests {
     /// A file system of two mebibytes, mounted on the state directory.
     private final class SmallDisk {

@@ -103,7 +103,7 @@ private struct KillRun {
             try await Task.sleep(for: .milliseconds(moment))
             helper.signal(SIGKILL)
         }
-        let result = await helper.finish(within: .seconds(60))
+        let result = await helper.finish()
         watch.cancel()
         if let step {
             let line = "killed \(step.phase) \(step.entry) \(step.number)\n"

@@ -43,7 +43,7 @@ struct ResumeAfterRestartTests {
         #expect(Self.ends(second).allSatisfy { $0 == "all 0" })
         latch.open()
         let all = Array(repeating: "completed", count: count) + ["all \(count)"]
-        #expect(await eventually(within: .seconds(30)) { Self.ends(second).count == count + 1 })
+        #expect(await eventually { Self.ends(second).count == count + 1 })
         _ = try await second.session.cancel(own.id)
         #expect(Self.ends(second) == all + ["completed"])
         await second.stop()
@@ -74,7 +74,7 @@ struct ResumeAfterRestartTests {
         var request = try TaskRequest(url: server.url())
         request.options.retry = RetryPolicy(attempts: 3, base: .milliseconds(5), cap: .milliseconds(5))
         let made = try await first.session.submit(request)
-        #expect(await eventually(within: .seconds(30)) { server.requests.count == 3 })
+        #expect(await eventually { server.requests.count == 3 })
         await first.stop()
         latch.open()
         let entry = try #require(try await JournalFixture.peek(directory, made.id))

@@ -43,7 +43,7 @@ struct RemoteWriteKillTests {
     // A last process that runs until the queue is empty.
     private static func finish(_ directory: TestDirectory, _ server: LiveServer, _ kept: Set<Int>) async throws {
         let fixture = try RemoteWriteFixture(server.url("/write"), directory: directory) { $0.interval = .seconds(60) }
-        #expect(try await eventually(within: .seconds(60)) { try fixture.stored().isEmpty })
+        #expect(try await eventually { try fixture.stored().isEmpty })
         await fixture.writer.stop()
     }
 
