@@ -160,4 +160,16 @@ struct CheckScheduleTests {
         schedule.value.hasten(1, to: self.at(8_000))
         #expect(schedule.value.due(1) == nil)
     }
+
+    @Test("A running check that is hastened is repeated when it ends, once", arguments: [false, true])
+    func hastenRunning(_ isInDoubt: Bool) {
+        let schedule = Fixture(0..<1, every: .seconds(15), jitter: 0, seed: 1, at: self.at(0))
+        #expect(schedule.tick(at: self.at(0)) == [.run(0)])
+        schedule.value.hasten(0, to: self.at(1_000))
+        #expect(schedule.tick(at: self.at(1_000)) == [])
+        #expect(schedule.finished(0, isInDoubt: isInDoubt, at: self.at(2_000)) != isInDoubt)
+        #expect(schedule.tick(at: self.at(2_000)) == [.run(0)])
+        #expect(schedule.finished(0, isInDoubt: false, at: self.at(4_000)))
+        #expect(schedule.tick(at: self.at(4_000)) == [])
+    }
 }

@@ -21,6 +21,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         // When its run began; nil while no run is active.
         var startedAt: MonotonicTime?
         var settlesAt: MonotonicTime?
+        // True if a running check was hastened: what it finds may be out of date.
+        var isRepeated = false
     }
 
     /// Checks that begin at the same moment are started this far apart.
@@ -94,9 +96,13 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         self.move(id, to: half)
     }
 
-    /// Moves a check's turn to `moment`, unless it is paused or comes earlier.
+    /// Moves a check's turn to `moment`, or to the end of its run, unless it is paused or comes earlier.
     package mutating func hasten(_ id: ID, to moment: MonotonicTime) {
-        guard let due = self.entries[id]?.due, moment < due else { return }
+        guard let entry = self.entries[id], let due = entry.due, moment < due else { return }
+        guard entry.startedAt == nil else {
+            self.entries[id]?.isRepeated = true
+            return
+        }
         self.entries[id]?.beat = moment
         self.move(id, to: moment)
     }
@@ -125,6 +131,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     package mutating func finished(_ id: ID, isInDoubt: Bool, at now: MonotonicTime) -> Bool {
         guard let entry = self.entries[id] else { return false }
         self.entries[id]?.startedAt = nil
+        self.entries[id]?.isRepeated = false
+        defer { if entry.isRepeated { self.hasten(id, to: now) } }
         guard isInDoubt, let settlesAt = entry.settlesAt else { return true }
         let moment = self.settlesByStart ? entry.startedAt ?? now : now
         guard moment < settlesAt else { return true }
