@@ -172,4 +172,15 @@ struct CheckScheduleTests {
         #expect(schedule.finished(0, isInDoubt: false, at: self.at(4_000)))
         #expect(schedule.tick(at: self.at(4_000)) == [])
     }
+
+    @Test("A check that is resumed while its run from before the pause goes on is repeated when that ends")
+    func resumeRunning() {
+        let schedule = Fixture(0..<1, every: .seconds(15), jitter: 0, seed: 1, at: self.at(0))
+        #expect(schedule.tick(at: self.at(0)) == [.run(0)])
+        schedule.value.pause(0)
+        schedule.value.resume(0, at: self.at(1_000))
+        #expect(schedule.tick(at: self.at(1_000)) == [.overrun(0)])
+        #expect(schedule.finished(0, isInDoubt: false, at: self.at(5_000)))
+        #expect(schedule.tick(at: self.at(5_000)) == [.run(0)])
+    }
 }

@@ -21,8 +21,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         // When its run began; nil while no run is active.
         var startedAt: MonotonicTime?
         var settlesAt: MonotonicTime?
-        // True if a running check was hastened: what it finds may be out of date.
-        var isRepeated = false
+        // True if a running check was hastened or resumed: what it finds may be out of date.
+        var needsRepetition = false
     }
 
     /// Checks that begin at the same moment are started this far apart.
@@ -79,6 +79,7 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         self.nextStart = self.nextStart + Self.spread
         self.entries[id]?.beat = start
         self.entries[id]?.settlesAt = start + self.settle
+        self.entries[id]?.needsRepetition = entry.startedAt != nil
         self.move(id, to: start)
     }
 
@@ -96,11 +97,13 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
         self.move(id, to: half)
     }
 
-    /// Moves a check's turn to `moment`, or to the end of its run, unless it is paused or comes earlier.
+    /// Brings a check's next turn forward to `moment`; a running check runs again when it ends.
+    ///
+    /// A check that is paused stays so.
     package mutating func hasten(_ id: ID, to moment: MonotonicTime) {
         guard let entry = self.entries[id], let due = entry.due, moment < due else { return }
         guard entry.startedAt == nil else {
-            self.entries[id]?.isRepeated = true
+            self.entries[id]?.needsRepetition = true
             return
         }
         self.entries[id]?.beat = moment
@@ -131,8 +134,8 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     package mutating func finished(_ id: ID, isInDoubt: Bool, at now: MonotonicTime) -> Bool {
         guard let entry = self.entries[id] else { return false }
         self.entries[id]?.startedAt = nil
-        self.entries[id]?.isRepeated = false
-        defer { if entry.isRepeated { self.hasten(id, to: now) } }
+        self.entries[id]?.needsRepetition = false
+        defer { if entry.needsRepetition { self.hasten(id, to: now) } }
         guard isInDoubt, let settlesAt = entry.settlesAt else { return true }
         let moment = self.settlesByStart ? entry.startedAt ?? now : now
         guard moment < settlesAt else { return true }

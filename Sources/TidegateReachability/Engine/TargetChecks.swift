@@ -129,7 +129,10 @@ final class TargetChecks {
     /// Records that the way out now fails or works again: earlier results are checked again soon.
     func wayOutChanged(isFailing: Bool, at now: MonotonicTime) {
         self.isWayOutFailing = isFailing
-        let numbers = self.states.indices.filter { self.states[$0].report.isReached == isFailing }
+        let numbers = self.states.indices.filter { number in
+            let report = self.states[number].report
+            return report.isReached == isFailing || !isFailing && report.checkingSince != nil
+        }
         // Many simultaneous checks would slow each other down.
         let spread = Double(max(0, numbers.count - Self.mostAtOnce)) / Double(Self.mostAtOnce)
         for number in numbers {
@@ -137,7 +140,7 @@ final class TargetChecks {
             self.schedule.hasten(number, to: now + delay)
             self.publish(number, at: now)
         }
-        // Without delay: a client that sees the new diagnosis also sees that these targets are being checked.
+        // With few targets, a client that sees the new diagnosis also sees that they are being checked.
         self.run(at: now)
     }
 
