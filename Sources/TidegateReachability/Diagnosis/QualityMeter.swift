@@ -6,7 +6,7 @@ internal import TidegateNetwork
 struct QualityMeter: Sendable {
     private typealias Host = QualityEvidence.Host
 
-    /// From one echo to the next if much time was asked for.
+    /// From one echo to the next if more time was asked for.
     private static let quietInterval = Duration.milliseconds(40)
     /// A later answer counts as lost.
     private static let echoLimit = Duration.seconds(1)
@@ -26,8 +26,9 @@ struct QualityMeter: Sendable {
         var evidence = self.path.evidence
         async let lookup = self.lookup
         let hosts = await self.hosts
-        let interval = time == nil ? self.interval : max(self.interval, Self.quietInterval)
-        let length = max(time ?? .zero, self.interval * self.echoes)
+        let shortest = self.interval * self.echoes
+        let length = max(time ?? .zero, shortest)
+        let interval = length == shortest ? self.interval : max(self.interval, Self.quietInterval)
         async let seen = self.diagnostics.dependencies.flows(
             beside: self.path.evidence.interface, every: min(self.interval * 8, .seconds(1)), for: length)
         async let connects = self.connects
