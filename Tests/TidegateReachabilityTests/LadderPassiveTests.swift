@@ -57,7 +57,7 @@ struct LadderPassiveTests {
             try address("10.0.0.2"), try address("10.0.0.3"), try address("198.51.100.9")
         )
         func late(_ source: IPAddress) -> MonotonicTime? {
-            self.evidence.lateConnect(from: source, at: self.time.monotonic())
+            self.evidence.lastLateConnect(from: source, at: self.time.monotonic())
         }
         self.time.advance(by: .seconds(60))
         for _ in 0..<3 { try self.connected("198.51.100.2", in: .milliseconds(1031)) }

@@ -80,7 +80,7 @@ package final class SlowLab: Sendable {
             try host.batch(family == .ipv4 ? plan : Self.translated(plan))
         }
         if family == .ipv6 {
-            // As routers are announced.
+            // Router advertisements name the router by its link-local address.
             try self.router.batch("addr add fe80::1/64 dev lan nodad")
             try self.client.batch("route replace default via fe80::1 dev lan")
         }
@@ -139,7 +139,7 @@ package final class SlowLab: Sendable {
         try client.ip("link set lan up")
     }
 
-    /// The addresses and routes of each host.
+    /// The addresses and routes of the hosts, in their order; the cable has none.
     private static let plans = [
         """
         addr add \(clientAddress)/24 dev lan

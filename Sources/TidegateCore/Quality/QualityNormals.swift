@@ -33,7 +33,7 @@ package struct QualityNormals: Sendable, Hashable {
             self.learned = time
             self.samples.append(sample)
             guard self.samples.count == QualityNormals.most.samples else { return }
-            self.medians += [self.samples.median].compactMap(\.self)
+            if let median = self.samples.median { self.medians.append(median) }
             self.samples = []
             if self.medians.count > QualityNormals.most.medians { self.medians.removeFirst() }
         }
@@ -78,7 +78,7 @@ package struct QualityNormals: Sendable, Hashable {
 
     // MARK: Storage
 
-    /// The stored form; samples that make no median yet are left out.
+    /// The stored form; samples are left out, unless they are all that is known.
     package var json: JSONValue {
         let entries = self.normals.compactMap { key, normal -> (key: Key, json: JSONValue)? in
             guard let value = normal.value else { return nil }

@@ -46,7 +46,7 @@ final class PassiveEvidence: EventSink {
             guard case .finished(let outcome) = probe.kind else { return }
             if outcome.result == .success, let connection = outcome.connection {
                 let source = connection.local.withoutZone
-                self.note(connection.connect, source, connection.remote, from: event.moment - outcome.duration)
+                self.noteIfLate(connection.connect, source, connection.remote, from: event.moment - outcome.duration)
                 return self.record(source, connection.remote, isEncrypted: connection.isEncrypted, at: event.moment)
             }
             // A permanent failure is not news.
@@ -60,11 +60,11 @@ final class PassiveEvidence: EventSink {
         guard case .attemptSucceeded(let summary) = task.kind, let source = summary.local?.withoutZone,
             let remote = summary.remote
         else { return }
-        self.note(summary.phases.connect, source, remote, from: event.moment - summary.duration)
+        self.noteIfLate(summary.phases.connect, source, remote, from: event.moment - summary.duration)
         self.record(source, remote, isEncrypted: summary.phases.tls != nil, at: event.moment)
     }
 
-    private func note(_ connect: Duration?, _ source: IPAddress, _ remote: IPAddress, from start: MonotonicTime) {
+    private func noteIfLate(_ connect: Duration?, _ source: IPAddress, _ remote: IPAddress, from start: MonotonicTime) {
         guard connect ?? .zero >= Thresholds.repeatedPacket else { return }
         self.lateConnects.withLock { connects in
             connects.removeAll { $0.source == source && $0.remote == remote }
@@ -96,9 +96,10 @@ final class PassiveEvidence: EventSink {
         self.records.withLock { $0.removeAll { family == nil || $0.source.family == family } }
     }
 
-    /// When the last of the recent requests from `source` began whose connections took long; nil if only one remote had
-    /// such requests, which may accept late.
-    func lateConnect(from source: IPAddress?, at now: MonotonicTime) -> MonotonicTime? {
+    /// When the latest request from `source` with a late connection began.
+    ///
+    /// Nil unless two remotes had one within half a minute: a single server may only be slow to accept.
+    func lastLateConnect(from source: IPAddress?, at now: MonotonicTime) -> MonotonicTime? {
         let connects = self.lateConnects.withLock { connects in
             connects.filter { $0.source == source?.withoutZone && now - $0.start <= Thresholds.sampleAge }
         }

@@ -9,14 +9,14 @@ internal import TidegateNetwork
 package final class QualityWatch: Sendable {
     /// From one echo to the next.
     private static let interval = Duration.seconds(10)
-    /// Targets are checked more often, and each check counts.
+    /// How often the results of checks and requests are read.
     private static let checkInterval = Duration.seconds(2)
     /// The hosts on the way out are looked for again after so many echoes: others may answer by then.
     private static let searchInterval = 60
     /// The same while one of them is not found.
     private static let retryInterval = 6
     private static let echoLimit = Duration.seconds(1)
-    /// In ten seconds: nothing waits for the answer, and it disturbs less.
+    /// To each host on the way out, in ten seconds: nothing waits for the answer, and it disturbs less.
     private static let measuringEchoes = 46
 
     /// What is usual is handed over each ten minutes, and when the watch stops.
@@ -146,9 +146,9 @@ package final class QualityWatch: Sendable {
         }
     }
 
-    // Of tasks and probes.
+    // Late connections of tasks and probes.
     private func feedRequests(on path: NetworkPath, _ seen: inout MonotonicTime?) {
-        let moment = self.diagnostics.monitor.evidence.lateConnect(from: path.source, at: self.now.monotonic)
+        let moment = self.diagnostics.monitor.evidence.lastLateConnect(from: path.source, at: self.now.monotonic)
         guard let moment, moment != seen else { return }
         seen = moment
         self.feed(.lateConnects)
