@@ -44,7 +44,9 @@ struct SidecarLimitsTests {
         _ = await daemon.stop()
     }
 
-    @Test("Without a free descriptor tasks and listeners wait, without a spin, and go on when there is one")
+    @Test(
+        "Without a free descriptor tasks and listeners wait, without a spin, and go on when there is one",
+        .enabled(if: QuietMachine.isAvailable, "needs a quiet machine"))
     func descriptors() async throws {
         let server = try LiveServer { .respond(text: $0.path).then(.close) }
         defer { server.stop() }
