@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <linux/stat.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -237,6 +239,35 @@ static inline long tg_receive_from_user(int descriptor, void *bytes, size_t capa
 
 /// Reads a file's status (statx(2)); hidden without _GNU_SOURCE.
 int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
+
+/// Whether something is mounted at a name, a bind-mounted file for example (STATX_ATTR_MOUNT_ROOT, Linux 5.8).
+static inline int tg_is_mount_point(int directory, const char *name) {
+    struct statx status;
+    // AT_SYMLINK_NOFOLLOW.
+    return statx(directory, name, 0x100, 0, &status) == 0 && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+// From <sys/xattr.h>, which the Glibc module lacks.
+ssize_t flistxattr(int descriptor, char *names, size_t size);
+ssize_t fgetxattr(int descriptor, const char *name, void *value, size_t size);
+int fsetxattr(int descriptor, const char *name, const void *value, size_t size, int flags);
+int fremovexattr(int descriptor, const char *name);
+
+/// Gives a file the extended attributes of another one, ACLs included, as far as permitted (xattr(7)).
+///
+/// Left out are attributes about the other one's bytes: capabilities and signatures. An ACL that the directory gave to
+/// the new file goes.
+static inline void tg_copy_attributes(int from, int to) {
+    char names[4096], value[65536];
+    fremovexattr(to, "system.posix_acl_access");
+    ssize_t size = flistxattr(from, names, sizeof names);
+    for (ssize_t start = 0; start < size; start += (ssize_t)strlen(names + start) + 1) {
+        const char *name = names + start;
+        if (strncmp(name, "security.", 9) == 0 && strcmp(name, "security.selinux") != 0) continue;
+        ssize_t length = fgetxattr(from, name, value, sizeof value);
+        if (length >= 0) fsetxattr(to, name, value, (size_t)length, 0);
+    }
+}
 
 /// Reads the status of the file at a path: 0, or -1 with errno set. SwiftNIO's file system redeclares `struct stat`, so
 /// a Swift file that does not import that module may not use its fields.

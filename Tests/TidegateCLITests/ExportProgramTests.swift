@@ -73,8 +73,8 @@ struct ExportProgramTests {
         defer { server.stop() }
         try await self.withFolder { folder in
             let cases = [
-                ("\(folder)/no/a.har", 1, "cannot write to \(folder)/no/a.har: No such file or directory"),
-                (folder, 1, "cannot write to \(folder): Is a directory"), ("", 2, "\"\" is not a file name"),
+                ("\(folder)/no/a.har", 1, "the directory \(folder)/no does not exist"),
+                (folder, 1, "\(folder) is a directory"), ("", 2, "\"\" is not a file name"),
             ]
             for (file, status, message) in cases {
                 let output = try await self.fetch("--har", file, server.url())
@@ -83,7 +83,7 @@ struct ExportProgramTests {
             #expect(server.requests.isEmpty)
             let full = try await self.fetch("-q", "--har", "/dev/full", server.url())
             #expect(full.status == 1 && full.output == "body", "what was asked for is there")
-            #expect(full.errors == "tidegate: --har: cannot write to /dev/full: No space left on device\n")
+            #expect(full.errors == "tidegate: --har: /dev/full: write: No space left on device\n")
         }
     }
 

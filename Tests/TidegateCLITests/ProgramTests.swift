@@ -123,9 +123,13 @@ import TidegateTestKit
         let pipe = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         #expect(mkfifo(pipe, 0o600) == 0)
         defer { unlink(pipe) }
+        // The pipe has its reader before the program opens it.
+        let script = """
+            exec 5<>"$2" 4<"$2" 3>"$2" 5>&-
+            "$0" fetch --progress none -o "$2" "$1" 4<&- 3>&- & head -c 300000 <&4 | wc -c; wait $!
+            """
         let output = try await Program.run([
-            "sh", "-c", "\"$0\" fetch --progress none -o \"$2\" \"$1\" & wc -c < \"$2\"; wait $!",
-            BuiltProduct.path(of: "tidegate"), server.url("/x"), pipe,
+            "sh", "-c", script, BuiltProduct.path(of: "tidegate"), server.url("/x"), pipe,
         ])
         #expect(output.status == 0 && output.output.contains("300000"), "\(output)")
         let null = try await self.run("fetch", server.url("/x"), "-o", "/dev/null")

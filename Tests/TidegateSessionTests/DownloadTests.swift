@@ -213,4 +213,51 @@ struct DownloadTests {
         #expect(scratch.hasPattern("pipe", 50_000))
         await fixture.session.invalidate(cancellingTasks: true)
     }
+
+    @Test("A download to a device is written to it, and to a pipe without a reader refused before a request")
+    func devices() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in .respond(text: "body") }
+        defer { server.stop() }
+        let fixture = try SessionFixture()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file("/dev/null")
+        #expect(await fixture.run(request).result().outcome == .success)
+        let pipe = scratch.file("pipe")
+        #expect(mkfifo(pipe, 0o600) == 0)
+        request.destination = .file(pipe)
+        let refused = await fixture.run(request).result()
+        #expect(refused.failure == .fileError && server.requests.count == 1)
+        #expect(
+            refused.explanation == "\(pipe) is a pipe that no process reads, or a device that is absent",
+            "\(refused.explanation ?? "")")
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+        defer { close(reader) }
+        #expect(await fixture.run(request).result().outcome == .success)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        #expect(read(reader, &bytes, 16) == 4 && bytes.starts(with: Array("body".utf8)))
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A download through a link leaves the link, and its part is continued beside the end of the link")
+    func link() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.number == 1 else { return .pattern(200_000, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 200000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 100_000), .close])
+        }
+        defer { server.stop() }
+        #expect(symlink("end", scratch.file("link")) == 0)
+        let fixture = try SessionFixture(.with { $0.retry = .never })
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("link"), continues: true)
+        #expect(await fixture.run(request).result().outcome == .failure)
+        #expect(scratch.names == [".end.tidegate", ".end.tidegate.json", "link"])
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .success && result.file == scratch.file("link"))
+        #expect(server.requests.last?.rangeStart == 100_000)
+        #expect(scratch.names == ["end", "link"] && scratch.hasPattern("end", 200_000))
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
 }

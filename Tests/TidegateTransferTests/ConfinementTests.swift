@@ -108,7 +108,7 @@ struct ConfinementTests {
         #expect(paths.obstacle() == "\(place.allowed)/link is not a directory")
         #expect(
             place.paths("link/deep/f").obstacle()
-                == "the directory \(place.allowed)/link/deep: \(LoopError.text(of: ELOOP))")
+                == "the directory \(place.allowed)/link/deep cannot be read: \(LoopError.text(of: ELOOP))")
         #expect(throws: FileError(operation: "open", path: paths.temporary.path, code: ELOOP)) {
             try DownloadFile.open(paths)
         }

@@ -11,6 +11,10 @@ struct DestinationCheckTests {
 
     private func obstacle(_ name: String) -> String? { DownloadPaths(destination: self.folder.path(name)).obstacle() }
 
+    private func way(_ name: String) throws -> DownloadPaths.Way {
+        try DownloadPaths(destination: self.folder.path(name)).checked().way
+    }
+
     @Test("A new file, an old one, and a link to a file are good")
     func good() {
         self.folder.write("old", [1])
@@ -18,12 +22,93 @@ struct DestinationCheckTests {
         for name in ["new", "old", "link"] { #expect(self.obstacle(name) == nil) }
     }
 
-    @Test("A device or a pipe is not replaced by a file")
-    func special() {
+    @Test("A device or a pipe is opened and written, and refused where only files are accepted")
+    func special() throws {
         #expect(mkfifo(self.folder.path("pipe"), 0o600) == 0)
-        #expect(self.obstacle("pipe") == "\(self.folder.path("pipe")) is not a regular file")
-        #expect(DownloadPaths(destination: "/dev/null").obstacle() == "/dev/null is not a regular file")
+        #expect(try self.way("pipe") == .stream)
+        #expect(
+            DownloadPaths(destination: self.folder.path("pipe")).obstacle(onlyFiles: true)
+                == "\(self.folder.path("pipe")) is not a regular file")
+        #expect(try DownloadPaths(destination: "/dev/null").checked().way == .stream)
+        #expect(DownloadPaths(destination: "/dev/null").obstacle(onlyFiles: true) == "/dev/null is not a regular file")
+        #expect(
+            DownloadPaths(destination: "/proc/self/fd/1").obstacle(onlyFiles: true)
+                == "/proc/self/fd/1 is not a regular file")
         #expect(DownloadPaths(destination: "/tmp").obstacle() == "/tmp is a directory")
+    }
+
+    @Test("A socket is refused")
+    func socket() {
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: self.folder.path("socket").utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        #expect(result == 0)
+        #expect(self.obstacle("socket") == "\(self.folder.path("socket")) is a socket")
+    }
+
+    @Test("Links are followed to their end, which need not exist; files are made beside the end")
+    func links() throws {
+        #expect(mkdir(self.folder.path("sub"), 0o755) == 0)
+        #expect(symlink("sub/second", self.folder.path("first")) == 0)
+        #expect(symlink(self.folder.path("end"), self.folder.path("sub/second")) == 0)
+        let paths = try DownloadPaths(destination: self.folder.path("first")).checked()
+        #expect(paths.destination.path == self.folder.path("end") && paths.way == .replaced)
+        #expect(paths.temporary.path == self.folder.path(".end.tidegate"))
+        #expect(symlink("loop", self.folder.path("loop")) == 0)
+        #expect(
+            self.obstacle("loop") == "\(self.folder.path("loop")) is a symbolic link that leads back to itself")
+        #expect(unlink(self.folder.path("sub/second")) == 0)
+    }
+
+    @Test(
+        "Root follows no link in a directory that others can write",
+        .enabled(if: geteuid() == 0, "it is a rule for root"),
+        arguments: [(0o1777, 0), (0o775, 0), (0o755, 65_534)] as [(mode_t, uid_t)])
+    func rootsLinks(mode: mode_t, owner: uid_t) throws {
+        #expect(symlink("end", self.folder.path("link")) == 0)
+        #expect(self.obstacle("link") == nil)
+        #expect(chmod(self.folder.path("."), mode) == 0 && chown(self.folder.path("."), owner, 0) == 0)
+        let problem =
+            "is a symbolic link in a directory that others can write, and root does not follow it; "
+            + "name the file to which it leads"
+        #expect(self.obstacle("link") == "\(self.folder.path("link")) \(problem)")
+        #expect(self.obstacle("end") == nil)
+    }
+
+    @Test("A link is refused in a confined directory")
+    func confined() throws {
+        #expect(symlink("end", self.folder.path("link")) == 0)
+        let paths = DownloadPaths(
+            destination: self.folder.path("link"), below: [String(self.folder.path("").dropLast())])
+        let error = #expect(throws: FileError.self) { try paths.checked() }
+        #expect(error?.description == "\(self.folder.path("link")) is not a regular file")
+    }
+
+    @Test("A path of an open descriptor is that descriptor, whatever is behind it")
+    func descriptors() throws {
+        self.folder.write("file", [1])
+        let descriptor = open(self.folder.path("file"), O_WRONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(symlink("/proc/self/fd/\(descriptor)", self.folder.path("link")) == 0)
+        for path in ["/dev/fd/\(descriptor)", "/proc/self/fd/\(descriptor)", self.folder.path("link")] {
+            let paths = try DownloadPaths(destination: path).checked()
+            #expect(paths.way == .stream && paths.destination.ownDescriptor == descriptor)
+        }
+        #expect(try DownloadPaths(destination: self.folder.path("file")).checked().destination.ownDescriptor == nil)
+    }
+
+    @Test("A file with too long a name for a new file beside it is written in place")
+    func longNameOfFile() throws {
+        let name = String(repeating: "n", count: 250)
+        self.folder.write(name, [1])
+        #expect(try self.way(name) == .inPlace)
     }
 
     @Test("What is not a regular file cannot be sent, and is called what it is", arguments: ["/dev/zero", "/tmp", nil])
@@ -45,7 +130,18 @@ struct DestinationCheckTests {
         try file.commit()
         #expect(self.folder.names == [longest])
         let path = self.folder.path("\(longest)nn")
-        #expect(
-            DownloadPaths(destination: path).obstacle() == "the name of \(path) is 2 bytes too long for a download")
+        #expect(DownloadPaths(destination: path).obstacle() == "the name of \(path) is 2 bytes too long for a download")
+    }
+}
+
+extension DownloadPaths {
+    /// Why the destination cannot be written; nil if it can.
+    func obstacle(onlyFiles: Bool = false) -> String? {
+        do throws(FileError) {
+            _ = try self.checked(onlyFiles: onlyFiles)
+            return nil
+        } catch {
+            return error.description
+        }
     }
 }

@@ -117,8 +117,7 @@ struct DownloadFileDefenceTests {
         #expect(chmod(self.paths.temporary.path, 0o666) == 0)
         let file = try DownloadFile.open(self.paths, keeping: 5, permissions: bits)
         #expect(self.mode(of: ".f.tidegate") == mode_t(bits | 0o600))
-        try file.setPermissions(bits)
-        try file.commit()
+        try file.commit(permissions: bits)
         #expect(self.mode(of: "f") == mode_t(bits))
     }
 

@@ -46,6 +46,66 @@ struct DownloadFileTests {
         file.beginWriteBack(0..<part)
     }
 
+    @Test("A file that replaces another one has its permissions, also before", arguments: [0o600, 0o640, 0o444, 0o755])
+    func replacedPermissions(bits: mode_t) throws {
+        let folder = try Folder()
+        folder.write("f", [1])
+        #expect(chmod(folder.path("f"), bits) == 0)
+        let file = try DownloadFile.open(try DownloadPaths(destination: folder.path("f")).checked())
+        var status = stat()
+        #expect(stat(folder.path(".f.tidegate"), &status) == 0 && status.st_mode & 0o777 == bits | 0o600)
+        try file.append([2])
+        try file.commit()
+        #expect(stat(folder.path("f"), &status) == 0 && status.st_mode & 0o7777 == bits)
+        #expect(folder.bytes("f") == [2] && folder.names == ["f"])
+    }
+
+    @Test(
+        "Root passes on owner and group; permissions of the request replace the file's own",
+        .enabled(if: geteuid() == 0, "giving files away needs root"), arguments: [nil, 0o604] as [UInt16?])
+    func replacedOwner(permissions: UInt16?) throws {
+        let folder = try Folder()
+        folder.write("f", [1])
+        #expect(chmod(folder.path("f"), 0o640) == 0 && chown(folder.path("f"), 65_534, 4) == 0)
+        let file = try DownloadFile.open(try DownloadPaths(destination: folder.path("f")).checked())
+        try file.append([2])
+        try file.commit(permissions: permissions)
+        var status = stat()
+        #expect(stat(folder.path("f"), &status) == 0 && status.st_uid == 65_534 && status.st_gid == 4)
+        #expect(status.st_mode & 0o7777 == mode_t(permissions ?? 0o640))
+    }
+
+    @Test("A file in place keeps its bytes until the first new one, and is neither renamed nor removed")
+    func inPlace() throws {
+        let folder = try Folder()
+        let name = String(repeating: "n", count: 250)
+        folder.write(name, [1, 2, 3])
+        let paths = try DownloadPaths(destination: folder.path(name)).checked()
+        let file = try DownloadFile.open(paths)
+        #expect(folder.bytes(name) == [1, 2, 3])
+        try file.discard()
+        #expect(folder.bytes(name) == [1, 2, 3])
+        try file.truncate(to: 0)
+        try file.append([4])
+        try file.commit()
+        #expect(folder.bytes(name) == [4] && folder.names == [name])
+    }
+
+    @Test("A pipe without a reader is refused at once, and a descriptor that is not open for writing")
+    func noReader() throws {
+        let folder = try Folder()
+        #expect(mkfifo(folder.path("pipe"), 0o600) == 0)
+        let pipe = try DownloadPaths(destination: folder.path("pipe")).checked()
+        let error = #expect(throws: FileError.self) { try DownloadFile.open(pipe) }
+        #expect(
+            error?.description == "\(folder.path("pipe")) is a pipe that no process reads, or a device that is absent")
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        defer { close(descriptor) }
+        let paths = try DownloadPaths(destination: "/dev/fd/\(descriptor)").checked()
+        let other = #expect(throws: FileError.self) { try DownloadFile.open(paths) }
+        #expect(other?.description == "/dev/fd/\(descriptor) is not open for writing")
+    }
+
     @Test("Two downloads to one destination cannot mix")
     func lock() throws {
         let folder = try Folder()

@@ -6,7 +6,9 @@ struct FetchCommand: AsyncParsableCommand {
         commandName: "fetch", abstract: "Transfer URLs; wait while there is no path, and resume when it is back.",
         discussion: """
             A single URL without -o or -O is written to standard output; a terminal gets a binary body only with -o -. \
-            A file appears under its name only when it is complete. Ctrl-C keeps what can be continued, and prints the \
+            A file appears under its name only when it is complete; it keeps the owner and the permissions of the file that \
+            it replaces. A device, a pipe, an open descriptor such as /dev/fd/3, or a file that cannot be replaced is \
+            written directly, and is never continued. Ctrl-C keeps what can be continued, and prints the \
             command for it.
 
             An input file is read as transfers start. Lines that are not URLs are reported with their numbers and count as \

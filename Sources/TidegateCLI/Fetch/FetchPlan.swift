@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Glibc
 internal import Tidegate
 internal import TidegateDaemon
 
@@ -7,8 +8,6 @@ struct FetchPlan: Sendable {
     /// One transfer.
     struct Item: Sendable {
         var request: TaskRequest
-        /// The device or pipe that receives the body; opened when the transfers start.
-        var stream: String?
         /// The form that the request sends; nil without one.
         var form: MultipartForm?
 
@@ -30,7 +29,6 @@ struct FetchPlan: Sendable {
         case standardOutput(isNamed: Bool)
         case discard
         case file(String)
-        case stream(String)
         /// Into files named after their URLs; the folder is empty or ends with a slash.
         case folder(String)
     }
@@ -65,7 +63,7 @@ struct FetchPlan: Sendable {
     var takesOneURL: Bool {
         switch self.output {
         case .discard, .folder: false
-        case .standardOutput, .file, .stream: true
+        case .standardOutput, .file: true
         }
     }
 
@@ -75,11 +73,6 @@ struct FetchPlan: Sendable {
         case .standardOutput: return try self.item(url, to: .descriptor(1))
         case .discard: return try self.item(url, to: .discard)
         case .file(let path): return try self.item(url, to: self.file(path))
-        case .stream(let path):
-            // The stream has no descriptor until it is opened.
-            var item = try self.item(url, to: .discard)
-            item.stream = path
-            return item
         case .folder(let folder):
             do throws(TextError) {
                 return try self.item(url, to: self.file(folder + names.name(for: url)))
@@ -120,7 +113,7 @@ struct FetchPlan: Sendable {
             return .folder(destination.outputDir.map { $0.hasSuffix("/") ? $0 : "\($0)/" } ?? "")
         }
         let output = try self.output(destination.output)
-        if case .file = output { return output }
+        if case .file(let path) = output, !options.continues || !Destination.isStream(at: path) { return output }
         if options.continues { throw ValidationError("--continue requires a file; use -o or -O") }
         return output
     }
@@ -131,7 +124,11 @@ struct FetchPlan: Sendable {
         guard !path.isEmpty, !path.hasSuffix("/") else {
             throw ValidationError("-o: \"\(path)\" is not a file name")
         }
-        return DestinationCheck.output(at: path)
+        if Destination.descriptor(at: path) == STDOUT_FILENO { return .standardOutput(isNamed: true) }
+        var status = stat()
+        // Linux: character device 1:3 (null(4)). Bodies are read and discarded.
+        let isNull = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == 0x103
+        return isNull ? .discard : .file(path)
     }
 
     // MARK: Request

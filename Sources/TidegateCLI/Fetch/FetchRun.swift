@@ -12,7 +12,7 @@ struct FetchRun: Sendable {
     func run() async throws {
         try self.options.network.trust.check()
         var source = try FetchSource(self.options, self.plan)
-        try await source.readFirst()
+        try await self.readFirst(of: &source)
         let archive = try self.options.har.map { path throws(CommandError) in
             try ArchiveFile(path, showingSecrets: self.options.showSecrets)
         }
@@ -60,6 +60,13 @@ struct FetchRun: Sendable {
         if let error = await view.outputError { error.exitProgram() }
     }
 
+    private func readFirst(of source: inout FetchSource) async throws {
+        try await source.readFirst()
+        for file in self.options.continues || self.options.verbose ? source.filesInPlace : [] {
+            self.terminal.printError("\(file) cannot be replaced: it is written in place, and never continued")
+        }
+    }
+
     // A transfer with a limited rate reads slowly by choice.
     private var watchesConnections: Bool { self.options.verbose && self.options.network.limitRate == nil }
 
@@ -70,7 +77,7 @@ struct FetchRun: Sendable {
             try CookieFile.write(jar, to: file)
             return nil
         } catch {
-            return CommandError(.no, "--cookie-jar: \(error)")
+            return CommandError(error)
         }
     }
 

@@ -36,12 +36,10 @@ struct FetchSource {
         for item in self.items {
             if let problem = item.request.fileProblem { throw CommandError(.no, problem) }
         }
-        for index in self.items.indices {
-            guard let stream = self.items[index].stream else { continue }
-            // Stays open until the program ends.
-            self.items[index].request.destination = .descriptor(try DestinationCheck.open(stream: stream))
-        }
     }
+
+    /// The files of the first transfers that cannot be replaced.
+    var filesInPlace: [String] { self.items.map(\.request.destination).filter(\.isWrittenInPlace).compactMap(\.file) }
 
     /// Sends the body through a stream, so that it can be checked before it is printed; nil without an item.
     mutating func streamBody() -> BodyStream? {

@@ -43,9 +43,9 @@ struct ReportCommand: AsyncParsableCommand {
             ? IncidentText.csv(report.json).joined(separator: "\n")
             : self.control.output.json ? report.json.description : report.html
         guard let output else { return Terminal().print(text) }
-        let file = try OutputFile(output, of: "--output", mode: 0o600)
+        let file = try FileOutput.open(output, of: "--output", permissions: 0o600).mapError(CommandError.init).get()
         _ = file.write(Array(text.utf8) + [0x0A])
-        if let error = file.finish() { throw error }
+        if let error = file.finish() { throw CommandError(error) }
         guard !self.control.output.quiet else { return }
         let count = read.answer.incidents.count
         Terminal().print("\(output): \(count) \(count == 1 ? "incident" : "incidents")")

@@ -136,21 +136,10 @@ enum CookieFile {
         try OptionParsing.naming(option, PipedFile.text(of: path, atMost: self.maxBytes))
     }
 
-    /// Writes a new file that only its owner may read, and replaces the old file with it.
+    /// Writes the cookies into a file, which only its owner may read if it is new.
     static func write(_ jar: CookieJar, to path: String) throws(TextError) {
-        let fresh = "\(path).new"
-        // A file left by a crash must not be reused.
-        unlink(fresh)
-        let descriptor = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw TextError("\(fresh) cannot be written: \(TextFile.errorMessage(errno))") }
-        let code = TextFile.write(Array(jar.netscapeText.utf8), to: descriptor)
-        close(descriptor)
-        if let code {
-            unlink(fresh)
-            throw TextError("\(fresh) cannot be written: \(TextFile.errorMessage(code))")
-        }
-        guard rename(fresh, path) == 0 else {
-            throw TextError("\(path) cannot be written: \(TextFile.errorMessage(errno))")
-        }
+        let output = try FileOutput.open(path, of: "--cookie-jar", permissions: 0o600).get()
+        _ = output.write(Array(jar.netscapeText.utf8))
+        if let error = output.finish() { throw error }
     }
 }

@@ -201,14 +201,14 @@ struct TasksGetCommand: AsyncParsableCommand {
         guard let path = self.output, output != .standardOutput(isNamed: true) else {
             return try await self.print(id, isNamed: output == .standardOutput(isNamed: true))
         }
-        let file = try OutputFile(path, of: "-o", mode: 0o666)
+        let file = try FileOutput.open(path, of: "-o").mapError(CommandError.init).get()
         do throws(CommandError) {
-            try await self.receive(id) { file.write($0) }
+            try await self.receive(id) { file.write($0).map(CommandError.init) }
         } catch {
             file.discard()
             throw error
         }
-        if let error = file.finish() { throw error }
+        if let error = file.finish() { throw CommandError(error) }
         if self.control.output.verbose { Terminal().printError("the body of the task \(id) is in \(path)") }
     }
 

@@ -179,7 +179,9 @@ extension TaskDescription {
         case .descriptor: throw self.refusal("an open descriptor does not survive its process")
         case .file(let path, let permissions, _):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
-            if let obstacle = request.paths?.obstacle() { throw TaskError(reason: .fileError, underlying: obstacle) }
+            do { _ = try request.paths?.checked(onlyFiles: true) } catch {
+                throw TaskError(reason: .fileError, underlying: error.description)
+            }
             return .file(path, permissions: permissions)
         }
     }

@@ -20,8 +20,13 @@ public enum Destination: Sendable, Hashable {
     case memory(limit: Int)
     /// A file that appears at `path` only when it is complete.
     ///
-    /// Without `permissions` the file gets 0666 less the umask. `continues` continues the part left by an earlier
-    /// process, and keeps the part if this task fails. A body whose end cannot be verified fails as `truncated`.
+    /// Symbolic links are followed, unless root finds one in a directory that others can write. A file that is replaced
+    /// passes on its owner, permissions and attributes, as far as permitted; a new one gets `permissions`, or 0666 less
+    /// the umask. A device, a pipe, a descriptor such as `/dev/fd/3`, or a file that cannot be replaced is written
+    /// directly and never continued; a task that outlives its process refuses it.
+    ///
+    /// `continues` continues the part left by an earlier process, and keeps the part if this task fails. A body whose
+    /// end cannot be verified fails as `truncated`.
     case file(String, permissions: UInt16? = nil, continues: Bool = false)
     /// An open descriptor, which receives every byte once and in order.
     ///

@@ -137,16 +137,15 @@ public struct TaskRequest: Sendable {
 
     /// Why the file to send cannot be read or the destination cannot be written; nil if both are possible.
     ///
-    /// It opens and writes nothing.
+    /// It opens nothing, and makes only the directories that the request asks for.
     package var fileProblem: String? {
-        if let file = self.bodyFile {
-            do {
-                _ = try FileIdentity.of(file)
-            } catch {
-                return error.description
-            }
+        do throws(FileError) {
+            if let file = self.bodyFile { _ = try FileIdentity.of(file) }
+            _ = try self.paths?.checked(makingDirectories: self.options.createsDirectories)
+        } catch {
+            return error.description
         }
-        return self.paths?.obstacle()
+        return nil
     }
 
     /// False if the task is confined to directories and the path is below none of them.

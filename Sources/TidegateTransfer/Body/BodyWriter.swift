@@ -77,7 +77,9 @@ struct BodyWriter {
             }
         case .file(let file):
             self.position = head.range == .append ? request.value.resume?.offset ?? 0 : 0
-            if head.range == .restartFromZero {
+            // A file in place keeps its bytes until now; a new one is empty.
+            let isFirst = head.range == .append && self.position == 0 && file.paths.way == .inPlace
+            if head.range == .restartFromZero || isFirst {
                 do throws(FileError) { try file.truncate(to: 0) } catch {
                     return .failed(error.failure, error.description)
                 }
@@ -119,8 +121,10 @@ struct BodyWriter {
             let count = Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), min(bytes.count - done, 4096))
             if count < 0 {
                 guard errno == EINTR || errno == EAGAIN else {
-                    let name = descriptor == STDOUT_FILENO ? "standard output" : "descriptor \(descriptor)"
-                    let error = FileError(operation: "write", path: name, code: errno)
+                    let code = errno
+                    let path = FileLocation("/proc/self/fd/\(descriptor)").linkTarget ?? []
+                    let name = descriptor == STDOUT_FILENO ? "standard output" : String(decoding: path, as: UTF8.self)
+                    let error = FileError(operation: "write", path: name, code: code)
                     return .failed(error.failure, error.description)
                 }
             } else {

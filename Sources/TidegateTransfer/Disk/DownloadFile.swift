@@ -10,7 +10,7 @@ package import TidegateCore
 package final class DownloadFile: Sendable {
     /// The paths of this download.
     package let paths: DownloadPaths
-    private let descriptor: Int32
+    package let descriptor: Int32
     /// The end of the bytes that the kernel was asked to write back.
     private let writtenBack = Atomic<Int64>(0)
     /// The error number with which the disk lost bytes; Linux reports it once per descriptor (fsync(2)).
@@ -34,12 +34,16 @@ package final class DownloadFile: Sendable {
     ///
     /// The first `offset` bytes of an existing file are kept and the rest is cut off; if the file is shorter, all of it
     /// is kept (see ``size()``). Nil starts anew and removes a record that describes other bytes. With `permissions`,
-    /// users who may not read the final file cannot read the temporary one either.
+    /// or if a file is replaced, users who may not read the final file cannot read the temporary one either. A file
+    /// that is written in place keeps its bytes until a response's first one.
     /// - Throws: ``FileError``; `flock` with EWOULDBLOCK means that another download is writing this file.
     package static func open(
         _ paths: DownloadPaths, keeping offset: Int64? = nil, permissions: UInt16? = nil
     ) throws(FileError) -> DownloadFile {
+        if paths.way == .stream { return DownloadFile(paths: paths, descriptor: try self.stream(paths.destination)) }
+        let permissions = permissions ?? paths.permissions
         let file = try self.locked(paths, permissions)
+        guard paths.way == .replaced else { return file }
         if let permissions { try file.check(fchmod(file.descriptor, self.mode(permissions)), "fchmod") }
         if offset == nil { try paths.removeRecord() }
         let size = try file.size()
@@ -58,6 +62,11 @@ package final class DownloadFile: Sendable {
     /// Opens or creates the temporary file, which may be locked by another download.
     static func opened(_ paths: DownloadPaths, _ permissions: UInt16?) throws(FileError) -> DownloadFile {
         let mode = permissions.map(self.mode) ?? 0o666
+        if paths.way == .inPlace {
+            let descriptor = try FileError.check(
+                paths.destination.open(O_RDWR | O_NOFOLLOW | O_NONBLOCK), "open", paths.destination.path)
+            return DownloadFile(paths: paths, descriptor: descriptor)
+        }
         for _ in 0..<8 {
             if let descriptor = try paths.temporary.openOwn(O_RDWR) {
                 return DownloadFile(paths: paths, descriptor: descriptor)
@@ -68,6 +77,24 @@ package final class DownloadFile: Sendable {
             if descriptor >= 0 { return DownloadFile(paths: paths, descriptor: descriptor) }
         }
         throw FileError(operation: "open", path: paths.temporary.path, code: EEXIST)
+    }
+
+    // Opens a device, a pipe or a descriptor of this process; open(2) would wait for a pipe's reader.
+    private static func stream(_ file: FileLocation) throws(FileError) -> Int32 {
+        if let own = file.ownDescriptor {
+            let flags = fcntl(own, F_GETFL)
+            guard flags >= 0, flags & O_ACCMODE != O_RDONLY else {
+                throw FileError(operation: "is not open for writing", path: file.path)
+            }
+            return try FileError.check(fcntl(own, F_DUPFD_CLOEXEC, 3), "dup", file.path)
+        }
+        let descriptor = try FileError.check(
+            file.open(O_WRONLY | O_NONBLOCK | O_NOCTTY), "open", file.path, allowing: ENXIO)
+        guard descriptor >= 0 else {
+            throw FileError(operation: "is a pipe that no process reads, or a device that is absent", path: file.path)
+        }
+        _ = fcntl(descriptor, F_SETFL, O_WRONLY)
+        return descriptor
     }
 
     /// Locks the file; false if it is no longer the temporary file, which must then be opened again.
@@ -95,12 +122,23 @@ package final class DownloadFile: Sendable {
     /// The file itself may stay open for a while, until the last reference is gone.
     package func unlock() { _ = flock(self.descriptor, LOCK_UN) }
 
-    // The writing process must be able to open the file again; setPermissions sets the remaining bits.
+    // The writing process must be able to open the file again; commit() sets the remaining bits.
     private static func mode(_ permissions: UInt16) -> mode_t { mode_t(permissions & 0o777 | 0o600) }
 
-    /// Sets the permission bits of the temporary file, which the final one keeps (fchmod(2)).
-    package func setPermissions(_ bits: UInt16) throws(FileError) {
-        try self.check(fchmod(self.descriptor, mode_t(bits)), "fchmod")
+    // Takes owner, permissions and attributes of the file that is replaced, as far as permitted.
+    private func inherit() {
+        guard let old = self.paths.replaced else { return }
+        let keepsOwner = fchown(self.descriptor, old.st_uid, gid_t.max) == 0
+        let keepsGroup = fchown(self.descriptor, uid_t.max, old.st_gid) == 0
+        var mode = old.st_mode & 0o7777
+        // The rights of the old owner and group are not those of the new ones.
+        if !keepsOwner { mode &= 0o3777 }
+        if !keepsGroup { mode = mode & 0o5707 | (mode & 0o070 & mode << 3) }
+        let source = self.paths.destination.open(O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        tg_copy_attributes(source, self.descriptor)
+        if source >= 0 { close(source) }
+        // After an ACL, whose group entry it bounds (acl(5)).
+        _ = fchmod(self.descriptor, mode)
     }
 
     /// The size of the file in bytes.
@@ -203,9 +241,14 @@ package final class DownloadFile: Sendable {
     /// Makes the file durable, moves it to the destination, makes the move durable, and removes the continuation
     /// record.
     ///
-    /// Blocks: for the disk thread. It can be called again after a failure; after a failed `fsync` of the temporary
-    /// file, only once that was truncated to nothing.
-    package func commit() throws(FileError) {
+    /// A file that is replaced passes on its owner, permissions and attributes, as far as permitted; `permissions`
+    /// replace its own. Blocks: for the disk thread. It can be called again after a failure; after a failed `fsync` of
+    /// the temporary file, only once that was truncated to nothing.
+    package func commit(permissions: UInt16? = nil) throws(FileError) {
+        if self.paths.way == .stream { return }
+        if self.paths.way == .inPlace { return try self.synchronize(fsync, "fsync") }
+        if self.isOpenFile(self.paths.temporary) == true { self.inherit() }
+        if let permissions { try self.check(fchmod(self.descriptor, mode_t(permissions)), "fchmod") }
         let isAgain = self.wasMoved.load(ordering: .relaxed)
         if !isAgain { try self.move() }
         // Another download may have started by now.
@@ -231,19 +274,29 @@ package final class DownloadFile: Sendable {
     ///
     /// Blocks: for the disk thread.
     package func discard() throws(FileError) {
-        guard self.isOpenFile(self.paths.temporary) != false else { return }
+        guard self.paths.way == .replaced, self.isOpenFile(self.paths.temporary) != false else { return }
         try FileError.check(self.paths.temporary.unlink(), "unlink", self.paths.temporary.path, allowing: ENOENT)
         try self.paths.removeRecord()
+    }
+
+    /// Writes bytes behind those written so far; waits while a pipe is full.
+    package func append(_ bytes: [UInt8]) throws(FileError) {
+        try bytes.withUnsafeBufferPointer { bytes throws(FileError) in
+            try self.write(UnsafeRawBufferPointer(bytes), at: self.writtenEnd.load(ordering: .relaxed))
+        }
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileError) {
         var done = 0
         while done < bytes.count {
-            let count = pwrite(
-                self.descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
+            let (start, rest) = (bytes.baseAddress?.advanced(by: done), bytes.count - done)
+            let count =
+                self.paths.way == .stream
+                ? Glibc.write(self.descriptor, start, rest)
+                : pwrite(self.descriptor, start, rest, off_t(offset) + off_t(done))
             if count < 0 {
                 guard errno == EINTR else {
-                    throw FileError(operation: "pwrite", path: self.paths.temporary.path, code: errno)
+                    throw FileError(operation: "write", path: self.paths.temporary.path, code: errno)
                 }
             } else {
                 done += count

@@ -12,16 +12,31 @@ package struct DownloadPaths: Sendable, Hashable {
     /// The continuation record, for continuing after a crash.
     package let record: FileLocation
     let directory: FileLocation
+    /// How bytes reach the destination, as far as ``checked(onlyFiles:makingDirectories:)`` has decided.
+    package let way: Way
+
+    /// How bytes reach a destination.
+    package enum Way: Sendable, Hashable {
+        /// A new file beside the destination, a missing or a regular file, takes its place when it is complete.
+        case replaced
+        /// The destination itself is written: a regular file that cannot be replaced.
+        case inPlace
+        /// The destination, a device, a pipe or an open descriptor, is opened and written.
+        case stream
+    }
 
     /// The paths for a destination, which must be below one of `directories`; nil allows any.
     package init(destination path: String, below directories: [String]? = nil) {
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let prefix = slash.map { path[...$0] } ?? ""
-        let name = slash.map { path[path.index(after: $0)...] } ?? path[...]
-        self.destination = FileLocation(path, below: directories)
-        self.temporary = self.destination.sibling("\(prefix).\(name).tidegate")
-        self.record = self.destination.sibling("\(prefix).\(name).tidegate.json")
-        self.directory = self.destination.sibling(prefix.isEmpty ? "." : String(prefix))
+        self.init(FileLocation(path, below: directories), .replaced)
+    }
+
+    private init(_ destination: FileLocation, _ way: Way) {
+        let (prefix, name) = destination.parts
+        self.way = way
+        self.destination = destination
+        self.temporary = way == .replaced ? destination.sibling("\(prefix).\(name).tidegate") : destination
+        self.record = destination.sibling("\(prefix).\(name).tidegate.json")
+        self.directory = destination.directory
     }
 
     /// The absolute path of the destination; unchanged if the working directory is unknown.
@@ -43,32 +58,79 @@ package struct DownloadPaths: Sendable, Hashable {
         }
     }
 
-    /// Checks before writing whether the download can end here; returns the obstacle in one clause, or nil.
-    package func obstacle() -> String? {
+    /// Decides how the destination is written, before anything is requested; follows its links and opens nothing.
+    ///
+    /// `onlyFiles` accepts only a file that can be replaced.
+    /// - Throws: ``FileError`` that says in one clause why the destination cannot be written.
+    package func checked(onlyFiles: Bool = false, makingDirectories: Bool = false) throws(FileError) -> DownloadPaths {
+        let file = try self.destination.followingLinks()
+        if !onlyFiles, file.ownDescriptor != nil { return DownloadPaths(file, .stream) }
         var status = stat()
-        if self.destination.status(&status) == 0 {
+        let paths = DownloadPaths(file, .replaced)
+        if file.status(&status, followingLinks: false) == 0 {
             switch status.st_mode & S_IFMT {
-            case S_IFREG: break
-            case S_IFDIR: return "\(self.destination) is a directory"
-            // A rename would replace a device by a file.
-            default: return "\(self.destination) is not a regular file"
+            case S_IFREG:
+                guard !paths.mayReplace(status) else { return paths }
+                if !onlyFiles, file.isAccessible(R_OK | W_OK) { return DownloadPaths(file, .inPlace) }
+                if file.isMountPoint { throw FileError(operation: "is a mount point", path: file.path) }
+            case S_IFDIR: throw FileError(operation: "is a directory", path: file.path)
+            case S_IFSOCK: throw FileError(operation: "is a socket", path: file.path)
+            default:
+                if !onlyFiles, !file.isConfined { return DownloadPaths(file, .stream) }
+                // A rename would replace a device by a file.
+                throw FileError(operation: "is not a regular file", path: file.path)
             }
         }
-        let path = self.destination.path
-        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
-        let directory = self.destination.sibling(slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? ".")
-        guard path.utf8.last != UInt8(ascii: "/"), !path.isEmpty else { return "\"\(path)\" names no file" }
-        guard directory.status(&status) == 0 else {
-            return errno == ENOENT
-                ? "the directory \(directory) does not exist"
-                : "the directory \(directory): \(LoopError.text(of: errno))"
+        guard file.path.utf8.last != UInt8(ascii: "/"), !file.path.isEmpty else {
+            throw FileError(operation: "names no file", path: "\"\(file.path)\"")
         }
-        guard status.st_mode & S_IFMT == S_IFDIR else { return "\(directory) is not a directory" }
-        guard directory.isAccessible(W_OK | X_OK) else {
-            return "the directory \(directory) cannot be written: \(LoopError.text(of: errno))"
-        }
-        return self.lengthProblem(in: directory.path)
+        if makingDirectories { try paths.createDirectories() }
+        try paths.checkDirectory()
+        return paths
     }
+
+    /// Whether a new file may take the place of the destination, a regular file with this status.
+    private func mayReplace(_ status: stat) -> Bool {
+        var above = stat()
+        guard (try? self.checkDirectory()) != nil, self.directory.status(&above) == 0, !self.destination.isMountPoint
+        else { return false }
+        // In a sticky directory only the owners of file and directory may replace the file (rename(2)).
+        return above.st_mode & S_ISVTX == 0 || [0, status.st_uid, above.st_uid].contains(geteuid())
+    }
+
+    // Whether files can be made in the directory, with names as long as the record's.
+    private func checkDirectory() throws(FileError) {
+        let (directory, subject) = (self.directory, "the directory \(self.directory)")
+        var status = stat()
+        guard directory.status(&status) == 0 else {
+            let problem = errno == ENOENT ? "does not exist" : "cannot be read: \(LoopError.text(of: errno))"
+            throw FileError(operation: problem, path: subject)
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw FileError(operation: "is not a directory", path: directory.path)
+        }
+        guard directory.isAccessible(W_OK | X_OK) else {
+            throw FileError(operation: "cannot be written: \(LoopError.text(of: errno))", path: subject)
+        }
+        // The longest name is that of the record while it is written.
+        let limit = pathconf(directory.path, Int32(_PC_NAME_MAX))
+        let needed = self.record.fresh.path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
+        let excess = needed - (limit > 0 ? limit : 255)
+        guard excess <= 0 else {
+            throw FileError(
+                operation: "is \(excess) bytes too long for a download", path: "the name of \(self.destination)")
+        }
+    }
+
+    /// The status of the file that is replaced; nil if none is.
+    var replaced: stat? {
+        var status = stat()
+        let isThere = self.destination.status(&status, followingLinks: false) == 0
+        return isThere && status.st_mode & S_IFMT == S_IFREG ? status : nil
+    }
+
+    /// The permissions of the file that is replaced; nil if none is.
+    package var permissions: UInt16? { self.replaced.map { UInt16($0.st_mode & 0o777) } }
 
     /// Creates the missing directories above the destination.
     package func createDirectories() throws(FileError) {
@@ -77,14 +139,6 @@ package struct DownloadPaths: Sendable, Hashable {
             let directory = self.destination.sibling(String(path[..<slash]))
             try FileError.check(directory.makeDirectory(), "mkdir", directory.path, allowing: EEXIST)
         }
-    }
-
-    // The longest name is that of the record while it is written; a problem with it must show before the transfer.
-    private func lengthProblem(in directory: String) -> String? {
-        let limit = pathconf(directory, Int32(_PC_NAME_MAX))
-        let needed = self.record.fresh.path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
-        let excess = needed - (limit > 0 ? limit : 255)
-        return excess > 0 ? "the name of \(self.destination) is \(excess) bytes too long for a download" : nil
     }
 
     // The continuation record beside a destination, `.NAME.tidegate.json`: it lets another process continue the
@@ -110,6 +164,7 @@ package struct DownloadPaths: Sendable, Hashable {
 
     /// Removes the record, if there is one.
     package func removeRecord() throws(FileError) {
+        guard self.way == .replaced else { return }
         try FileError.check(self.record.unlink(), "unlink", self.record.path, allowing: ENOENT)
     }
 }

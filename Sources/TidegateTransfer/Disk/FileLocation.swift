@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Glibc
 package import TidegateCore
 internal import TidegateLoop
@@ -39,11 +40,24 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     /// False if the path is below none of the allowed directories.
     package var isAllowed: Bool { self.root != "" }
 
-    private var isConfined: Bool { self.root != nil }
+    var isConfined: Bool { self.root != nil }
 
     // By bytes: Swift joins a slash with a following combining scalar into one character, but the kernel sees a slash.
     private static func names(_ path: String) -> [Substring] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    }
+
+    /// The path up to the last slash, and the rest.
+    var parts: (prefix: Substring, name: Substring) {
+        let end = self.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { self.path.utf8.index(after: $0) }
+        return (self.path[..<(end ?? self.path.startIndex)], self.path[(end ?? self.path.startIndex)...])
+    }
+
+    /// The directory of the file.
+    var directory: FileLocation {
+        let prefix = self.parts.prefix.utf8
+        let path = String(decoding: prefix.dropLast(), as: UTF8.self)
+        return self.sibling(prefix.isEmpty ? "." : prefix.count == 1 ? "/" : path)
     }
 
     /// The path components from the root to the file.
@@ -90,8 +104,60 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
 
     func unlink() -> Int32 { self.call { unlinkat($0, $1, 0) } }
 
+    /// Whether something is mounted here, which no rename replaces.
+    var isMountPoint: Bool { self.call { tg_is_mount_point($0, $1) } == 1 }
+
     /// Moves the file to another name in its directory.
     func rename(to other: FileLocation) -> Int32 { self.call { renameat($0, $1, $0, other.name) } }
+
+    // MARK: - Symbolic links
+
+    /// The file to which the symbolic links from this path lead; it need not exist.
+    ///
+    /// A confined file is returned unchanged, because no system call follows its links. A link to an open file
+    /// (proc_pid_fd(5)) has no path behind it.
+    /// - Throws: ``FileError`` for a loop, and for root at a link in a directory that others can write: they could lead
+    /// root to any file, as protected_symlinks in proc_sys_fs(5) explains.
+    func followingLinks() throws(FileError) -> FileLocation {
+        var file = self
+        for _ in 0..<40 {
+            guard !file.isConfined, let target = file.linkTarget, !file.realDirectory.hasPrefix("/proc/") else {
+                return file
+            }
+            var status = stat()
+            try FileError.check(file.directory.status(&status), "stat", file.directory.path)
+            guard geteuid() != 0 || (status.st_uid == 0 && status.st_mode & 0o022 == 0) else {
+                let problem = "is a symbolic link in a directory that others can write, and root does not follow it"
+                throw FileError(operation: "\(problem); name the file to which it leads", path: file.path)
+            }
+            guard let text = String(validating: target, as: UTF8.self) else {
+                throw FileError(operation: "is a symbolic link to a name that is not UTF-8", path: file.path)
+            }
+            file = FileLocation(target.first == UInt8(ascii: "/") ? text : file.parts.prefix + text)
+        }
+        throw FileError(operation: "is a symbolic link that leads back to itself", path: self.path)
+    }
+
+    /// The text of the symbolic link; nil if the file is none.
+    var linkTarget: [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = self.call { Int32(readlinkat($0, $1, &buffer, buffer.count)) }
+        return count < 0 ? nil : Array(buffer[..<Int(count)])
+    }
+
+    private var realDirectory: String {
+        guard let path = realpath(self.directory.path, nil) else { return "" }
+        defer { free(path) }
+        return String(cString: path) + "/"
+    }
+
+    /// The descriptor of this process that the path names, as /dev/fd/3 does; nil if it names none.
+    package var ownDescriptor: Int32? {
+        let isOwn = !self.isConfined && self.realDirectory == FileLocation("/proc/self/fd/0").realDirectory
+        return isOwn ? Int32(self.parts.name) : nil
+    }
+
+    // MARK: - Opening
 
     /// Opens a file for reading, without waiting for the other end of a pipe.
     ///

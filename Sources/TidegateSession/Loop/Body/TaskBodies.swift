@@ -28,8 +28,7 @@ struct TaskBodies {
             return (.invalidRequest, FailureSentence(error.description))
         }
         do {
-            if record.request.options.createsDirectories { try record.paths?.createDirectories() }
-            if let obstacle = record.paths?.obstacle() { return (.fileError, FailureSentence(obstacle)) }
+            if let problem = self.place(record) { return problem }
             // The task may have been accepted long ago.
             if let state = record.journal, let problem = JournalWriter.bodyProblem(state.task) { return problem }
             if let file = record.request.bodyFile { record.download.uploadIdentity = try FileIdentity.of(file) }
@@ -38,6 +37,24 @@ struct TaskBodies {
             return nil
         } catch {
             return (error.failure, FailureSentence(self.message(for: error, record)))
+        }
+    }
+
+    // Decides how the body's file is written, and opens what is no file; returns the problem.
+    private func place(_ record: TaskRecord) -> TaskProblem? {
+        guard let given = record.paths else { return nil }
+        do throws(FileError) {
+            // A task of the journal outlives this process: its file must appear complete, or not at all.
+            let paths = try given.checked(
+                onlyFiles: record.journal != nil, makingDirectories: record.request.options.createsDirectories)
+            if paths != given { record.download.paths = paths }
+            guard paths.way == .stream else { return nil }
+            let stream = try DownloadFile.open(paths)
+            (record.ownDelegate.output, record.download.paths) = (stream, nil)
+            record.ownDelegate.destination = .descriptor(stream.descriptor)
+            return nil
+        } catch {
+            return (error.failure, FailureSentence(error.description))
         }
     }
 
@@ -70,6 +87,7 @@ struct TaskBodies {
     }
 
     private func earlierPoint(_ record: TaskRecord, _ paths: DownloadPaths) throws(FileError) -> ResumePoint? {
+        guard paths.way == .replaced else { return nil }
         if let point = record.journal?.task.hold, point.isUsable { return point }
         if let point = record.request.options.resuming?.point, point.isUsable { return point }
         guard record.continues, let data = try paths.readRecord(), data.url == record.request.address.text,
@@ -143,7 +161,7 @@ struct TaskBodies {
             if size > kept { try file.truncate(to: kept) }
         } else {
             record.download.partial.startOver()
-            if size > 0 { try file.truncate(to: 0) }
+            if size > 0, file.paths.way == .replaced { try file.truncate(to: 0) }
         }
         return .file(file)
     }
@@ -156,7 +174,7 @@ struct TaskBodies {
             return (.invalidRequest, "a body with another destination cannot become a download")
         }
         record.ownDelegate.destination = destination
-        return record.paths?.obstacle().map { (.fileError, FailureSentence($0)) }
+        return self.place(record)
     }
 
     // MARK: - Transfer of bytes
@@ -183,7 +201,7 @@ struct TaskBodies {
             live.nextNote = tasks.now + journal.checkpointInterval
             let entry = self.offsetEntry(offset, record, at: tasks.now)
             tasks.synchronize(file) { journal.record(entry) { _ in } }
-        } else if record.continues {
+        } else if record.continues, file.paths.way == .replaced {
             live.nextNote = tasks.now + .seconds(2)
             let (url, point) = (record.request.address.text, record.download.partial.point(at: offset))
             tasks.synchronize(file) { () throws(FileError) in
@@ -245,8 +263,7 @@ struct TaskBodies {
                 commit.digest = try file.digest { !commit.isAbandoned }
                 guard commit.digest == digest else { return false }
             }
-            if let permissions { try file.setPermissions(permissions) }
-            try file.commit()
+            try file.commit(permissions: permissions)
             commit.didCommit()
             return true
         }
@@ -268,13 +285,15 @@ struct TaskBodies {
 
     /// The data to continue an ended task's download; nil if nothing is kept for its user.
     func resumeData(of record: TaskRecord) -> Indirect<ResumeData>? {
-        guard record.download.hasTemporary, self.leavesPart(record), let paths = record.paths,
+        guard record.download.hasTemporary, self.leavesPart(record), let path = record.destination.path,
             let point = record.download.partial.resumePoint
         else { return nil }
-        return Indirect(ResumeData(url: record.request.address.text, file: paths.destination.path, point: point))
+        return Indirect(ResumeData(url: record.request.address.text, file: path, point: point))
     }
 
-    private func leavesPart(_ record: TaskRecord) -> Bool { record.continues || record.delegate?.keepsPartial == true }
+    private func leavesPart(_ record: TaskRecord) -> Bool {
+        record.paths?.way == .replaced && (record.continues || record.delegate?.keepsPartial == true)
+    }
 
     /// Keeps or removes the files of an ended task; false if there is nothing to wait for.
     func clean(_ record: TaskRecord, _ tasks: inout SessionTasks) -> Bool {

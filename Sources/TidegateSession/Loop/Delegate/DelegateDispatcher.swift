@@ -134,6 +134,8 @@ final class DelegateState {
     var reader: DownloadReader?
     /// The destination that replaces the request's.
     var destination: Destination?
+    /// The device or pipe at the request's destination.
+    var output: DownloadFile?
     /// The stream that replaces the request's own.
     var bodyStream: UploadStream?
     /// Why the current stream would have to be sent again; nil if no attempt with it has failed.

@@ -6,6 +6,8 @@ internal import TidegateTransfer
 struct DownloadState {
     var partial = PartialBody()
     var file: DownloadFile?
+    /// The paths of the download, if a link leads to them or if the file is written in place.
+    @Rare var paths: DownloadPaths? = nil
     /// Whether the finished file has reached its destination; nil before the commit starts.
     var commit: FileCommit?
     /// True if a temporary file of this task may be on the disk.

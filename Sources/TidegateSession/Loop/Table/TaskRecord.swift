@@ -62,7 +62,8 @@ final class TaskRecord {
 
     /// The destination of the download; nil for other tasks.
     var paths: DownloadPaths? {
-        self.destination.path.map { DownloadPaths(destination: $0, below: self.request.options.confinedTo) }
+        self.download.paths
+            ?? self.destination.path.map { DownloadPaths(destination: $0, below: self.request.options.confinedTo) }
     }
 
     /// True if an unfinished download is kept for the next process.
@@ -85,7 +86,7 @@ final class TaskRecord {
 
     /// True if delivered bytes cannot be taken back.
     var isStream: Bool {
-        switch self.request.destination {
+        switch self.destination {
         case .descriptor, .stream: true
         case .memory, .file, .discard: false
         }
