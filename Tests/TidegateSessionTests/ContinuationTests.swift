@@ -59,6 +59,75 @@ struct ContinuationTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test(
+        "A file that was replaced on the server is not mixed in, whatever validator tells, and fetched whole",
+        arguments: ["Last-Modified: Wed, 01 Jan 2020 00:00:00 GMT", "Repr-Digest: sha-256=:bmV3:"])
+    func replacedFile(_ field: String) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.number > 1 else {
+                return Self.half(
+                    200_000,
+                    [
+                        "ETag: \"e\"", "Last-Modified: Tue, 01 Jan 2019 00:00:00 GMT",
+                        "Date: Fri, 01 Jan 2021 00:00:00 GMT",
+                        "Repr-Digest: sha-256=:b2xk:",
+                    ])
+            }
+            let new = [UInt8](repeating: 7, count: 200_000)
+            guard let start = request.rangeStart.map(Int.init) else {
+                return LiveServerAnswer([.send(LiveServerAnswer.head(200, ["Content-Length: 200000"]) + new)])
+            }
+            let fields = ["Content-Range: bytes \(start)-199999/200000", "Content-Length: \(200_000 - start)", field]
+            return LiveServerAnswer([.send(LiveServerAnswer.head(206, fields) + new[start...])])
+        }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        #expect(await fixture.run(request).result().outcome == .success)
+        #expect(scratch.bytes("a") == [UInt8](repeating: 7, count: 200_000))
+        #expect(server.requests.map(\.rangeStart) == [nil, 100_000, nil])
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("The rest of a body with the status of the whole is not called the whole", arguments: [true, false])
+    func restAsWhole(namesRange: Bool) async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            guard request.number > 1 else { return Self.half(200_000, ["ETag: \"e\""]) }
+            guard let start = request.rangeStart else { return .pattern(200_000, for: request) }
+            let range = namesRange ? ["Content-Range: bytes \(start)-199999/200000"] : []
+            let head = LiveServerAnswer.head(200, ["ETag: \"e\"", "Content-Length: \(200_000 - start)"] + range)
+            return LiveServerAnswer([.send(head), .pattern(from: start, count: 200_000 - start)])
+        }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .success && result.bytes == 200_000)
+        #expect(scratch.hasPattern("a", 200_000))
+        #expect(server.requests.map(\.rangeStart) == [nil, 100_000, nil])
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A part that was not asked for is refused, although its status is that of the whole")
+    func unaskedPart() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { _ in .respond(200, ["Content-Range: bytes 4-7/8"], text: "rest") }
+        defer { server.stop() }
+        let fixture = try Self.fixture()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .protocolError && scratch.names == [])
+        #expect(
+            result.explanation?.hasSuffix("the server sent a part that was not requested (200)") == true,
+            "\(result.explanation ?? "")")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A range of the user's own that breaks off is asked for as it was, and leaves nothing to continue")
     func ownRange() async throws {
         let scratch = try Scratch()

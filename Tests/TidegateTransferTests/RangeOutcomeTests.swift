@@ -18,6 +18,12 @@ struct RangeOutcomeTests {
     private static let unknownTotal = ResumePoint(offset: 100, validator: .etag("\"a\""))
     private static let unvalidated = ResumePoint(offset: 100, validator: nil, total: 300)
 
+    private static let versioned = ResumePoint(
+        offset: 100, validator: .etag("\"a\""), total: 300,
+        version: [
+            "etag": "\"a\"", "last-modified": "Mon, 01 Jun 2026 10:00:00 GMT", "repr-digest": "sha-256=:b2xk:",
+        ])
+
     private static let zipped = ResumePoint(
         offset: 100, validator: .etag("\"a\""), total: 300, contentEncoding: "gzip")
 
@@ -30,6 +36,12 @@ struct RangeOutcomeTests {
         Row(status: 301, fields: "", point: nil, answer: .reject(.httpStatus)),
         Row(status: 304, fields: "", point: nil, answer: .reject(.httpStatus)),
         Row(status: 404, fields: "", point: nil, answer: .reject(.httpStatus)),
+        // A part with the status of the whole, which was asked for.
+        Row(status: 200, fields: "Content-Range: bytes 100-299/300", point: nil, answer: .reject(.protocolError)),
+        Row(status: 200, fields: "Content-Range: bytes 0-199/300", point: nil, answer: .reject(.protocolError)),
+        Row(status: 200, fields: "Content-Range: bytes 0-299/300", point: nil, answer: .append),
+        Row(status: 200, fields: "Content-Range: bytes 0-299/*", point: nil, answer: .append),
+        Row(status: 200, fields: "Content-Range: 0-299", point: nil, answer: .append),
         // 206 that fits.
         Row(status: 206, fields: "Content-Range: bytes 100-299/300\r\nETag: \"a\"", answer: .append),
         Row(status: 206, fields: "content-range: BYTES 100-299/300\r\nContent-Length: 200", answer: .append),
@@ -51,6 +63,23 @@ struct RangeOutcomeTests {
         Row(
             status: 206, fields: "Content-Range: bytes 100-299/300\r\nLast-Modified: Tue, 02 Jun 2026 10:00:00 GMT",
             point: dated, answer: .reject(.rangeMismatch)),
+        // Every validator counts that both responses have.
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nLast-Modified: Tue, 02 Jun 2026 10:00:00 GMT",
+            point: versioned, answer: .reject(.rangeMismatch)),
+        Row(
+            status: 206,
+            fields: "Content-Range: bytes 100-299/300\r\nETag: \"a\"\r\nLast-Modified: Tue, 02 Jun 2026 10:00:00 GMT",
+            point: versioned, answer: .reject(.rangeMismatch)),
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nRepr-Digest: sha-256=:bmV3:", point: versioned,
+            answer: .reject(.rangeMismatch)),
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nRepr-Digest: sha-256=:b2xk:", point: versioned,
+            answer: .append),
+        Row(
+            status: 206, fields: "Content-Range: bytes 100-299/300\r\nLast-Modified: Mon, 01 Jun 2026 10:00:00 GMT",
+            point: versioned, answer: .append),
         Row(status: 206, fields: "Content-Type: multipart/byteranges; boundary=x", answer: .reject(.rangeMismatch)),
         Row(
             status: 206, fields: "Content-Range: bytes 100-299/300\r\nContent-Length: 7",
@@ -72,6 +101,13 @@ struct RangeOutcomeTests {
         Row(status: 200, fields: "ETag: \"b\"\r\nContent-Length: 300", answer: .restartFromZero),
         Row(status: 200, fields: "", answer: .restartFromZero),
         Row(status: 203, fields: "", answer: .restartFromZero),
+        Row(status: 200, fields: "Content-Range: bytes 0-299/300", answer: .restartFromZero),
+        // The rest with the status of the whole.
+        Row(status: 200, fields: "Content-Range: bytes 100-299/300", answer: .reject(.rangeMismatch)),
+        Row(status: 203, fields: "Content-Range: bytes 100-299/300", answer: .reject(.rangeMismatch)),
+        Row(status: 200, fields: "Content-Range: bytes 0-199/300", answer: .reject(.rangeMismatch)),
+        Row(status: 200, fields: "Content-Range: 100-299/300", answer: .reject(.rangeMismatch)),
+        Row(status: 200, fields: "ETag: \"a\"\r\nContent-Length: 200", answer: .reject(.rangeMismatch)),
         Row(status: 204, fields: "", answer: .reject(.protocolError)),
         // Nothing left to send, or a wrong idea of the length.
         Row(

@@ -10,6 +10,8 @@ package struct ResumePoint: Sendable, Hashable, Codable {
     ///
     /// Ranges count bytes of the encoded body (RFC 9110 section 14.1.2): only the same encoding continues them.
     package var contentEncoding: String?
+    /// The fields that tell versions of the body apart, by their names in lower case; nil in data of old versions.
+    private var versionFields: [String: String]?
 
     /// A validator strong enough for If-Range (RFC 9110 section 13.1.5).
     package enum Validator: Sendable, Hashable {
@@ -28,8 +30,12 @@ package struct ResumePoint: Sendable, Hashable, Codable {
     }
 
     /// A point from its parts.
-    package init(offset: Int64, validator: Validator?, total: Int64? = nil, contentEncoding: String? = nil) {
+    package init(
+        offset: Int64, validator: Validator?, total: Int64? = nil, contentEncoding: String? = nil,
+        version: [String: String] = [:]
+    ) {
         (self.offset, self.total, self.contentEncoding) = (offset, total, contentEncoding)
+        if !version.isEmpty { self.versionFields = version }
         switch validator {
         case .etag(let tag): self.etag = tag
         case .lastModified(let date): self.lastModified = date
@@ -41,6 +47,17 @@ package struct ResumePoint: Sendable, Hashable, Codable {
     package var validator: Validator? {
         self.etag.map { .etag($0) } ?? self.lastModified.map { .lastModified($0) }
     }
+
+    /// The known fields that tell versions of the body apart, by their names in lower case.
+    ///
+    /// Each of them that another response has, too, must be the same in both: ETag and Last-Modified, weak or not, and
+    /// the digest of the whole body (RFC 9530).
+    package var version: [String: String] {
+        self.versionFields ?? ["etag": self.etag, "last-modified": self.lastModified].compactMapValues(\.self)
+    }
+
+    /// The names of these fields.
+    package static let versionNames: [StaticString] = ["etag", "last-modified", "repr-digest"]
 
     /// True if a request can continue here: there are bytes, not more than the whole, and a validator.
     package var isUsable: Bool { self.offset > 0 && self.offset <= self.total ?? .max && self.validator != nil }

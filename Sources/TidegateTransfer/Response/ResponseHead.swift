@@ -187,12 +187,13 @@ package enum RangeOutcome: Sendable, Hashable {
         guard status != 101 else { return .reject(.protocolError) }
         guard let resume else {
             guard status != 206 || requestsPart else { return .reject(.protocolError) }
-            return (200...299).contains(status) ? .append : .reject(.httpStatus)
+            guard (200...299).contains(status) else { return .reject(.httpStatus) }
+            return status == 206 || requestsPart || self.isWhole(fields, nil) ? .append : .reject(.protocolError)
         }
         return switch status {
         case 206: self.partial(fields, resume)
         // 203 is a 200 that a proxy transformed (RFC 9110 section 15.3.4).
-        case 200, 203: .restartFromZero
+        case 200, 203: self.isWhole(fields, resume) ? .restartFromZero : .reject(.rangeMismatch)
         case 416: self.unsatisfied(fields, resume)
         case 412: .reject(.rangeMismatch)
         case 200...299: .reject(.protocolError)
@@ -209,21 +210,30 @@ package enum RangeOutcome: Sendable, Hashable {
         if let total = range.total ?? resume.total, bounds.upperBound != total - 1 { return .reject(.rangeMismatch) }
         if let length = fields.contentLength, length != Int64(bounds.count) { return .reject(.rangeMismatch) }
         guard fields.contentEncoding == resume.contentEncoding else { return .reject(.rangeMismatch) }
-        return self.isSameBody(fields, resume.validator) ? .append : .reject(.rangeMismatch)
+        return self.isSameBody(fields, resume) ? .append : .reject(.rangeMismatch)
     }
 
     // A 206 must repeat the validator that a 200 would have had (RFC 9110 section 15.3.7); absence proves nothing.
-    private static func isSameBody(_ fields: HeaderBlock, _ validator: ResumePoint.Validator?) -> Bool {
-        switch validator {
-        case .etag(let tag): fields.first("etag").map { $0 == tag } ?? true
-        case .lastModified(let date): fields.first("last-modified").map { $0 == date } ?? true
-        case nil: true
+    private static func isSameBody(_ fields: HeaderBlock, _ resume: ResumePoint) -> Bool {
+        let version = resume.version
+        return ResumePoint.versionNames.allSatisfy { name in
+            guard let known = version["\(name)"], let found = fields.first(name) else { return true }
+            return known == found
         }
+    }
+
+    // Some servers send a part with the status of the whole: Content-Range or the length of the rest tells.
+    private static func isWhole(_ fields: HeaderBlock, _ resume: ResumePoint?) -> Bool {
+        if let resume, let total = resume.total, fields.contentLength == total - resume.offset { return false }
+        guard fields.first("content-range") != nil else { return true }
+        // Without a request for a part, a malformed field proves nothing.
+        guard let range = fields.contentRange, let bounds = range.bounds else { return resume == nil }
+        return bounds.lowerBound == 0 && bounds.upperBound == (range.total ?? bounds.upperBound + 1) - 1
     }
 
     private static func unsatisfied(_ fields: HeaderBlock, _ resume: ResumePoint) -> RangeOutcome {
         guard let range = fields.contentRange, range.bounds == nil, range.total == resume.offset,
-            resume.total ?? resume.offset == resume.offset, self.isSameBody(fields, resume.validator)
+            resume.total ?? resume.offset == resume.offset, self.isSameBody(fields, resume)
         else { return .reject(.rangeMismatch) }
         return .alreadyComplete
     }

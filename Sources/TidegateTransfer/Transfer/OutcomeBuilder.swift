@@ -166,7 +166,8 @@ struct OutcomeBuilder {
     private func text(aboutUnexpected status: Int) -> String {
         switch status {
         case 101: "the server switched to another protocol (101) instead of answering"
-        case 206: "the server sent a part that was not requested (206)"
+        case _ where self.transfer.request?.value.resume == nil:
+            "the server sent a part that was not requested (\(status))"
         default: "the server answered \(status) to the request for the rest of the body"
         }
     }

@@ -7,6 +7,8 @@ struct PartialBody {
     var offset: Int64 = 0
     /// How the server recognises that the rest belongs to the same body; nil if it cannot.
     var validator: ResumePoint.Validator?
+    /// The fields that tell versions of the body apart.
+    private var version: [String: String] = [:]
     /// The length of the whole body; nil while unknown.
     var total: Int64?
     /// The Content-Encoding of the held bytes; nil if they are not encoded.
@@ -19,17 +21,19 @@ struct PartialBody {
     var wasRestarted = false
     /// True if the body consists of responses to more than one request.
     private(set) var isJoined = false
+    /// True if the response agrees with an earlier one in its length or its validators.
+    private(set) var isProved = false
 
     /// Where the next attempt starts; nil to request everything.
     var resumePoint: ResumePoint? {
-        guard self.offset > 0, let validator = self.validator else { return nil }
-        return ResumePoint(
-            offset: self.offset, validator: validator, total: self.total, contentEncoding: self.contentEncoding)
+        self.offset > 0 && self.validator != nil ? self.point(at: self.offset) : nil
     }
 
     /// Where another process could continue if `offset` bytes are held by then.
     func point(at offset: Int64) -> ResumePoint {
-        ResumePoint(offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding)
+        ResumePoint(
+            offset: offset, validator: self.validator, total: self.total, contentEncoding: self.contentEncoding,
+            version: self.version)
     }
 
     /// Adopts the part of an earlier process.
@@ -39,19 +43,26 @@ struct PartialBody {
         self.furthest = held
         self.isJoined = true
         self.validator = point.validator
+        self.version = point.version
         self.total = point.total
         self.contentEncoding = point.contentEncoding
     }
 
     /// Takes the head of a response: its validators and the start of its body.
     mutating func begin(_ head: ResponseHead, canContinue: Bool) {
+        let isContinued = head.range == .append && self.offset > 0
+        self.isProved = isContinued || (self.total != nil && head.totalLength == self.total)
         self.total = head.totalLength ?? (head.range == .append ? self.total : nil)
-        if head.range == .append, self.offset > 0 { self.isJoined = true }
+        if isContinued { self.isJoined = true }
         // Most bodies cannot be continued, so their heads need no search.
         self.contentEncoding = canContinue ? head.contentEncoding : nil
         // A 206 need not repeat the validator of its request.
-        let kept = head.status == 206 ? self.validator : nil
+        let (kept, known) = head.status == 206 ? (self.validator, self.version) : (nil, [:])
         self.validator = canContinue ? PartialBody.validator(of: head) ?? kept : nil
+        self.version = known
+        for name in ResumePoint.versionNames where canContinue {
+            if let value = head.field(name) { self.version["\(name)"] = value }
+        }
     }
 
     /// Discards everything held; returns the number of bytes.
