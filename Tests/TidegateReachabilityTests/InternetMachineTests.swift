@@ -64,6 +64,41 @@ struct InternetMachineTests {
         #expect(machine.connectivity(.ipv4) == .full)
     }
 
+    @Test(
+        "A question is decided by a check that begins after it: at once, even where checks cost money",
+        arguments: [Metered.guessNo, .yes])
+    func question(metered: Metered) {
+        var machine = self.checking(metered: metered)
+        let since = self.at(0.5)
+        var decided = [machine.decides(.ipv4, since: since, at: since)]
+        #expect(decided == [false], "the running check began before")
+        _ = machine.handle(.finished(.ipv4, round: 2, .full), at: self.at(1))
+        decided = [machine.decides(.ipv4, since: since, at: self.at(1))]
+        #expect(decided == [false] && machine.deadline == self.at(1))
+        let effects = machine.handle(.tick, at: self.at(1))
+        #expect(effects == [.check(.ipv4, round: 3)])
+        decided = [machine.decides(.ipv4, since: since, at: self.at(1))]
+        _ = machine.handle(.finished(.ipv4, round: 3, .full), at: self.at(2))
+        decided += [AddressFamily.ipv4, .ipv6].map { machine.decides($0, since: since, at: self.at(2)) }
+        #expect(decided == [false, true, true], "IPv6 has no path")
+    }
+
+    @Test("One failure of a good path decides no question; the second one does, a second later")
+    func doubtfulQuestion() {
+        var machine = self.checking()
+        _ = machine.handle(.finished(.ipv4, round: 2, .full), at: self.at(1))
+        var decided = [machine.decides(.ipv4, since: self.at(10), at: self.at(10))]
+        var effects = machine.handle(.tick, at: self.at(10))
+        effects += machine.handle(.finished(.ipv4, round: 3, .none), at: self.at(11))
+        decided.append(machine.decides(.ipv4, since: self.at(10), at: self.at(11)))
+        #expect(machine.deadline == self.at(12))
+        effects += machine.handle(.tick, at: self.at(12))
+        effects += machine.handle(.finished(.ipv4, round: 4, .none), at: self.at(13))
+        decided.append(machine.decides(.ipv4, since: self.at(10), at: self.at(13)))
+        #expect(effects == [.check(.ipv4, round: 3), .check(.ipv4, round: 4), .level(.ipv4, .none)])
+        #expect(decided == [false, false, true])
+    }
+
     @Test("After failures the next check follows after 1 s, 2 s, 4 s and so on, up to five minutes")
     func backoff() throws {
         var machine = self.checking()

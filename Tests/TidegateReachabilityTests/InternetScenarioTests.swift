@@ -54,6 +54,17 @@ struct InternetScenarioTests {
                 == .online)
     }
 
+    @Test("A question is answered by a new check, when gates have its result")
+    func question() async throws {
+        let fixture = try self.fixture()
+        _ = await fixture.status { $0.verdict(.ipv4).level == .online }
+        self.web.say { _ in HTTPCheck.Result(reached: .response, status: 302, location: "http://portal.test/login") }
+        await withCheckedContinuation { continuation in
+            fixture.monitor.confirmInternet(over: .ipv4) { continuation.resume() }
+        }
+        #expect(fixture.monitor.family(.ipv4).level == .portal)
+    }
+
     @Test("A result over the same path resolves no name again; leaving a portal does")
     func names() async throws {
         try self.hosts.here.run(["ip", "-6", "route", "del", "default"])

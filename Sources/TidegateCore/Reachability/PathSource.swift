@@ -19,11 +19,18 @@ public protocol PathSource: Sendable {
     /// The verdict of a family, for gates that require more than a route to the target.
     func family(_ family: AddressFamily) -> Verdict
 
+    /// Asks again whether a family is `online`: calls `completion` once, when checks that began after this call have
+    /// decided, and ``family(_:)`` says so.
+    func confirmInternet(over family: AddressFamily, completion: @escaping @Sendable () -> Void)
+
     /// True if `name` names the link of `path`: its own name, or an alternative one.
     func isInterface(_ name: String, of path: NetworkPath) -> Bool
 }
 
 extension PathSource {
+    /// Calls back immediately; without checks of its own, a source has no newer answer.
+    public func confirmInternet(over family: AddressFamily, completion: @escaping @Sendable () -> Void) { completion() }
+
     /// True if the link goes by this name; alternative names are not known here.
     public func isInterface(_ name: String, of path: NetworkPath) -> Bool { path.interface == name }
 }

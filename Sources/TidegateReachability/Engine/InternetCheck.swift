@@ -8,6 +8,8 @@ final class InternetCheck {
     private let evidence: PassiveEvidence
     private let time: any TimeSource
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
+    /// The callers that wait for a check that begins after their question.
+    private var waiting: [(family: AddressFamily, since: MonotonicTime, call: EngineTimers.Call)] = []
 
     /// Creates the checks and their schedule; nil if none are configured.
     init?(_ dependencies: ReachabilityEngine.Dependencies) {
@@ -50,7 +52,8 @@ final class InternetCheck {
         guard let due = self.machine.deadline, due <= now else { return false }
         var effects: [InternetMachine.Effect] = []
         for family in AddressFamily.allCases {
-            guard let moment = self.lastSuccess(family, at: now) else { continue }
+            // Who waits wants a check: the requests may have been answered by a portal.
+            guard self.waiting.isEmpty, let moment = self.lastSuccess(family, at: now) else { continue }
             effects += self.machine.handle(.requestSucceeded(family, at: moment), at: now)
         }
         return self.perform(effects + self.machine.handle(.tick, at: now), at: now)
@@ -68,6 +71,20 @@ final class InternetCheck {
 
     /// Records a failed request: a good connectivity may no longer be valid.
     func requestFailed(at now: MonotonicTime) { _ = self.machine.handle(.requestFailed, at: now) }
+
+    /// Checks a family again, and calls back when the result is known; see ``answer(at:)``.
+    func confirm(_ family: AddressFamily, at now: MonotonicTime, _ call: @escaping EngineTimers.Call) {
+        self.waiting.append((family, now, call))
+    }
+
+    /// Calls those back who have their result, once it is published, and brings checks forward for the others.
+    func answer(at now: MonotonicTime) {
+        self.waiting.removeAll { entry in
+            let isDecided = self.machine.decides(entry.family, since: entry.since, at: now)
+            if isDecided { entry.call() }
+            return isDecided
+        }
+    }
 
     // When a request over the family's path last proved that the internet is reachable.
     private func lastSuccess(_ family: AddressFamily, at now: MonotonicTime) -> MonotonicTime? {

@@ -262,6 +262,11 @@ final class ReachabilityEngine: LoopHandler {
         self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
     }
 
+    /// Calls back when a check that begins now has decided.
+    func confirmInternet(over family: AddressFamily, _ call: @escaping EngineTimers.Call) {
+        self.internet?.confirm(family, at: self.kernel.now, call) ?? call()
+    }
+
     /// Records a failed attempt, which may bring the next internet check forward.
     func requestFailed() { self.internet?.requestFailed(at: self.kernel.now) }
 
@@ -321,6 +326,7 @@ final class ReachabilityEngine: LoopHandler {
 
     // Called after every entry into the engine; a timer whose deadline has not moved is unchanged.
     private func armTimers() {
+        self.internet?.answer(at: self.kernel.now)
         self.timers.arm(.debounce, at: [self.publisher.deadline, self.targets.table.deadline].compactMap(\.self).min())
         self.timers.arm(.hostnames, at: self.targets.table.hostnames.deadline)
         self.timers.arm(.internet, at: self.internet?.deadline)

@@ -42,6 +42,8 @@ struct InternetMachine {
         var failures = 0
         var round: Int
         var startedAt: MonotonicTime?
+        /// When the last check began that left no doubt: it was good, or not the first of the failures.
+        var decidedAt: MonotonicTime?
         /// When a running check counts as silent; nil if it already does or if a silence is already known.
         var silentAt: MonotonicTime?
     }
@@ -85,6 +87,15 @@ struct InternetMachine {
         }
     }
 
+    /// Whether a check that began since a moment has decided; if not, the next one begins soon, even if it costs money.
+    mutating func decides(_ family: AddressFamily, since moment: MonotonicTime, at now: MonotonicTime) -> Bool {
+        guard let state = self.families[family] else { return true }
+        if let decidedAt = state.decidedAt, decidedAt >= moment { return true }
+        let pause = state.failures == 0 ? Duration.zero : .seconds(1)
+        self.families[family]?.nextCheck = state.nextCheck.map { min($0, now + pause) }
+        return false
+    }
+
     private mutating func move(_ family: AddressFamily, to path: NetworkPath?, at now: MonotonicTime) -> [Effect] {
         guard let path else {
             guard let gone = self.families.removeValue(forKey: family) else { return [] }
@@ -114,6 +125,7 @@ struct InternetMachine {
                 state.connectivity = found
             }
         }
+        if found == .full || state.connectivity != .full { state.decidedAt = state.startedAt }
         self.families[family] = state
         let backoff = min(InternetMachine.longestBackoff, .seconds(1 << min(max(0, state.failures - 1), 16)))
         self.wait(family, until: now + (found == .full ? self.interval : backoff))

@@ -197,6 +197,11 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         self.store.read { $0.gatingFamilies[family] } ?? .unknown
     }
 
+    /// Checks the internet over a family again, and calls back when the gates have the result.
+    package func confirmInternet(over family: AddressFamily, completion: @escaping @Sendable () -> Void) {
+        if self.thread?.send({ $0.confirmInternet(over: family, completion) }) != true { completion() }
+    }
+
     /// True if the link of `path` has this name, or this alternative name (`altname` in ip-link(8)).
     package func isInterface(_ name: String, of path: NetworkPath) -> Bool {
         path.interface == name

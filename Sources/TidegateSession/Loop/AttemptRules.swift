@@ -15,7 +15,7 @@ enum AttemptRules {
         record.task.shared.exchanges?.begin(
             Exchange(number: record.machine.attempts, of: record.hop, record.request, at: session.requests.wallTime))
         record.attempt.headers = nil
-        record.gate.wasReported = false
+        (record.gate.wasReported, record.gate.isConfirmed) = (false, false)
         record.gate.shut = nil
         record.clocks.attemptStarted(at: now)
         if record.result.started == nil { record.result.started = session.requests.wallTime }

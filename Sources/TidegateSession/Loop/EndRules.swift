@@ -29,9 +29,30 @@ enum EndRules {
     /// Handles a complete body: commits the file or computes the digest, if necessary, and stores the response.
     static func commit(_ record: TaskRecord, in session: inout SessionState) {
         if session.revalidator.restore(record, &session.tasks) { return }
+        if record.needsProof, let target = record.target { return session.gates.confirm(record.number, at: target) }
         if record.download.file == nil, !record.needsDigestOfMemory { return self.finish(record, in: &session) }
         if record.download.file != nil, session.journal.recordCommit(record, &session.tasks) { return }
         session.bodies.commit(record, &session.tasks)
+    }
+
+    /// Fetches a body again that may be a portal's page, if its destination and its request allow it.
+    static func refuse(_ record: TaskRecord, for shut: GateEvaluator.Shut, in session: inout SessionState) {
+        guard record.isStream || !record.request.isIdempotent || !session.requests.canSendBody(record) else {
+            let discarded = record.download.partial.offset
+            record.download.partial = PartialBody()
+            return self.fetchAgain(record, discarding: discarded, in: &session)
+        }
+        record.result.failure = .gateTimeout
+        record.result.requireUnmet = shut.requirement
+        record.result.sentence = FailureSentence("\(shut.clause), so a portal may have answered", of: "no proof")
+        session.failures.attribute(.gateTimeout, record)
+        session.tasks.feed(.committed(isGood: false), to: record)
+    }
+
+    private static func fetchAgain(_ record: TaskRecord, discarding bytes: Int64, in session: inout SessionState) {
+        session.tasks.publish(.restarted(discarded: bytes), record)
+        session.bodies.forgetBody(record)
+        session.tasks.feed(.commitLeads, to: record)
     }
 
     /// Handles a report of the disk's thread.
@@ -92,9 +113,7 @@ enum EndRules {
                 ? self.finish(record, in: &session) : session.tasks.feed(.committed(isGood: false), to: record)
         }
         if session.bodies.mayFetchAgain(record) {
-            session.tasks.publish(.restarted(discarded: record.download.partial.restart()), record)
-            session.bodies.forgetBody(record)
-            return session.tasks.feed(.commitLeads, to: record)
+            return self.fetchAgain(record, discarding: record.download.partial.restart(), in: &session)
         }
         // The download cannot be continued.
         _ = record.download.partial.restart()

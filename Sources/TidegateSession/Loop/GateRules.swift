@@ -21,6 +21,11 @@ enum GateRules {
         guard record.policies.gate.isOpen || state.known != nil else {
             return session.gates.awaitVerdict(record.number, &record.gate, at: state)
         }
+        let isRepeated = record.machine.attempts > 0 || record.download.partial.offset > 0
+        if isRepeated, record.mustConfirm, !record.attempt.followsRedirect {
+            session.gates.confirm(record.number, at: state)
+            return session.tasks.feed(.hold(.constraint, detail: "checking whether this host is online"), to: record)
+        }
         switch session.gates.evaluate(record.policies.gate, at: state) {
         case .open: self.passGate(record, in: &session)
         case .shut(let shut):
@@ -56,7 +61,21 @@ enum GateRules {
         switch event {
         case .verdict(let verdict): self.verdictArrived(verdict, at: target, in: &session)
         case .resolved(let lookup, let result): AttemptRules.resolved(result, lookup: lookup, of: target, in: &session)
+        case .confirmed(let number):
+            if let record = session.tasks[number] { self.confirmed(record, target, in: &session) }
         }
+    }
+
+    // The requirement `online` has a new answer: the attempt may begin, or its body is a server's.
+    private static func confirmed(_ record: TaskRecord, _ target: TargetState, in session: inout SessionState) {
+        record.gate.isConfirmed = true
+        guard record.machine.phase == .finishing else {
+            return session.tasks.feed(.release(.constraint), to: record)
+        }
+        guard case .shut(let shut) = session.gates.evaluate(record.policies.gate, at: target) else {
+            return EndRules.commit(record, in: &session)
+        }
+        EndRules.refuse(record, for: shut, in: &session)
     }
 
     static func targetTimerFired(_ timer: PathTimer, _ target: TargetState, in session: inout SessionState) {

@@ -73,7 +73,7 @@ extension TaskRecord {
         self.download.body = end.outcome.body
         self.result.delivered = end.delivered(with: self.download.partial)
         let isStored = session.revalidator.willStore(self, end)
-        let needsCommit = self.download.file != nil || self.needsDigestOfMemory || isStored
+        let needsCommit = self.download.file != nil || self.needsDigestOfMemory || isStored || self.needsProof
         session.tasks.feed(.attemptCompletes(needsCommit: needsCommit), to: self)
     }
 

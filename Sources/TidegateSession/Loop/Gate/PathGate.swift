@@ -11,6 +11,8 @@ final class PathGate {
         case verdict(TargetVerdict)
         /// A name was resolved, or could not be.
         case resolved(lookup: Int, Result<[IPAddress], ResolveFailure>)
+        /// The requirement `online`, asked again for a task, has a new answer.
+        case confirmed(task: UInt64)
     }
 
     /// How the path of a running attempt has changed.
@@ -153,6 +155,12 @@ final class PathGate {
         state.waiting.append(task)
     }
 
+    /// Asks again for a task whether its target's family is online.
+    func confirm(_ task: UInt64, at state: TargetState) {
+        let (deliver, number) = (self.deliver, state.number)
+        self.paths.confirmInternet(over: state.verdict?.family ?? .ipv4) { deliver(number, .confirmed(task: task)) }
+    }
+
     /// Removes a task from its gate; returns how to report that, or nil if there is nothing to report.
     func leave(
         _ task: UInt64, _ gate: inout GateState, _ result: TaskEvent.GateResult, now: MonotonicTime
@@ -244,6 +252,8 @@ struct GateState {
     var waitBegan: MonotonicTime?
     /// True if the task's leaving of the gate has been published for this attempt.
     var wasReported = false
+    /// True if the requirement `online` was asked again since the last attempt began.
+    var isConfirmed = false
     /// Why the gate is shut; nil while it is open.
     @Rare var shut: GateEvaluator.Shut? = nil
 }

@@ -103,6 +103,18 @@ final class TaskRecord {
         return true
     }
 
+    /// True if `online` is required, and was not asked again since the last attempt began.
+    var mustConfirm: Bool { self.policies.gate.require.contains(.online) && !self.gate.isConfirmed }
+
+    /// True if the body may be a portal's page: neither TLS nor a digest nor an earlier response proves it.
+    var needsProof: Bool {
+        let isIdentified =
+            self.request.address.scheme == .https && self.hop.url.scheme == .https
+            && !self.policies.tls.isInsecure && !self.policies.tls.hosts.values.contains(where: \.isInsecure)
+        return self.mustConfirm && !isIdentified && self.request.options.sha256 == nil
+            && !self.download.partial.isProved
+    }
+
     /// True while a running attempt has not been ended.
     var isUnderWay: Bool { self.live != nil && self.machine.isOnWire }
 
