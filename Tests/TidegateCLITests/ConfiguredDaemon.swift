@@ -46,6 +46,11 @@ final class ConfiguredDaemon {
         return Int(found.1)
     }
 
+    /// The control socket.
+    var socket: String { "\(self.path)/sock" }
+
+    func signal(_ number: Int32) { self.program.signal(number) }
+
     /// How much processor time the daemon has used (proc_pid_stat(5)).
     var processorSeconds: Double {
         let text = (try? String(contentsOfFile: "/proc/\(self.program.id)/stat", encoding: .utf8)) ?? ""

@@ -155,6 +155,90 @@ import TidegateTestKit
         #expect(try await fixture.respond("GET", "/api/v1/guard?target=:::").status == 400)
     }
 
+    /// What is known when a guard is asked.
+    struct Situation: CustomTestStringConvertible {
+        var testDescription: String
+        /// Whether each target, behind a router, is reached, and the party and reason of its failure.
+        var targets: [(isReached: Bool?, party: FaultParty, reason: UnreachableReason)]
+        /// The rungs that hold in the diagnosis of the way out; nil without one.
+        var holding: [Rung]?
+        var level = ReachabilityLevel.routed
+        /// Whether the answer is about the first target.
+        var isAboutTarget = false
+        /// Whether the targets are on this host's own link.
+        var isOnLink = false
+        var clear: JSONValue
+    }
+
+    static let situations = [
+        Situation(testDescription: "no target, the internet answers", targets: [], holding: [.internet], clear: true),
+        Situation(
+            testDescription: "no target is reached, and only a resolver answers",
+            targets: [(false, .upstream, .timeout), (false, .theirs, .timeout)], holding: [.dns], clear: .null),
+        Situation(
+            testDescription: "the only target is silent, and only a resolver answers",
+            targets: [(false, .theirs, .timeout)], holding: [.dns], isAboutTarget: true, clear: .null),
+        Situation(
+            testDescription: "no target on the own link is reached, and only a resolver answers",
+            targets: [(false, .theirs, .timeout)], holding: [.dns], isOnLink: true, clear: .null),
+        Situation(
+            testDescription: "the only target refuses on the own link, and only a resolver answers",
+            targets: [(false, .theirs, .refused)], holding: [.dns], isOnLink: true, clear: .null),
+        Situation(
+            testDescription: "no target is reached, and a host beyond the gateway answers",
+            targets: [(false, .theirs, .timeout), (false, .path, .timeout)], holding: [.internet], clear: true),
+        Situation(
+            testDescription: "no target is reached, and the internet check answers",
+            targets: [(false, .theirs, .timeout)], holding: [.dns], level: .online, clear: true),
+        Situation(
+            testDescription: "one of two targets is reached",
+            targets: [(true, .theirs, .timeout), (false, .theirs, .timeout)],
+            holding: [.dns], clear: true),
+        Situation(
+            testDescription: "the only target refuses", targets: [(false, .theirs, .refused)], holding: [.dns],
+            isAboutTarget: true, clear: true),
+        Situation(
+            testDescription: "a target fails at the provider", targets: [(false, .upstream, .timeout)], holding: [.dns],
+            isAboutTarget: true, clear: false),
+        Situation(
+            testDescription: "nothing is checked yet", targets: [(nil, .unknown, .timeout)], holding: nil, clear: .null),
+        Situation(
+            testDescription: "the kernel has not been read", targets: [], holding: nil, level: .unknown, clear: .null),
+    ]
+
+    @Test("The guard is clear only if something beyond the gateway is known to answer", arguments: situations)
+    func decision(_ situation: Situation) async throws {
+        let fixture = Self.fixture()
+        var (status, targets) = (EveryEvent.status, [Target]())
+        status.global =
+            situation.level == .unknown ? .unknown : Verdict(level: situation.level, path: EveryEvent.routed.path)
+        var verdict = EveryEvent.routed
+        if situation.isOnLink { verdict.path?.gateway = nil }
+        (status.targets, status.checks) = ([], [:])
+        for (number, state) in situation.targets.enumerated() {
+            let target = try Target("203.0.113.\(number + 1):443")
+            var report = TargetCheckReport(TargetCheck(.tcp))
+            report.isReached = state.isReached
+            report.lastFailure = .init(
+                time: fixture.time.wall(), reason: state.reason, party: state.party, text: "it does not answer")
+            status.targets.append(TargetVerdict(target: target, verdict: verdict))
+            status.checks[target] = report
+            targets.append(target)
+        }
+        let diagnosis = situation.holding.map { rungs in
+            let ladder = Explanation.Ladder(family: .ipv4, rungs: rungs.map { RungReport(rung: $0, status: .ok) })
+            let explanation = Explanation(target: "the internet", addresses: [], ladders: [ladder], conclusion: .works)
+            return HostDiagnosis(explanation: explanation, time: fixture.time.wall())
+        }
+        fixture.view.change { [status] in ($0.status, $0.diagnosis) = (status, diagnosis) }
+        let query = situation.isAboutTarget ? "?target=\(targets[0])" : ""
+        let answer = try await self.json(
+            fixture, "/api/v1/guard\(query)", status: situation.clear == .bool(false) ? 503 : 200)
+        #expect(answer["clear"] == situation.clear, "\(answer)")
+        #expect(
+            (answer["cause"] == .null) == (situation.clear == .bool(true)), "an answer that is not clear has a cause")
+    }
+
     @Test("The page has the open incident first, with a link to its own page")
     func page() async throws {
         let html = try await Self.fixture().respond("GET", "/").text

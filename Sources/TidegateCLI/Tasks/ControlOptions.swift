@@ -68,8 +68,8 @@ struct ControlOptions: ParsableArguments {
         try await self.connecting(try await self.client.tasks())
     }
 
-    // If the user's own daemon is not running, the user may mean root's.
-    private func error(_ error: ControlClientError) -> CommandError {
+    /// The failure of a command; if the user's own daemon is not running, the user may mean root's.
+    func error(_ error: ControlClientError) -> CommandError {
         let root = DefaultPaths(user: 0, environment: { _ in nil }).socket
         guard [.noDaemon, .notAllowed].contains(error.reason), self.socket.socket == nil, geteuid() != 0,
             root != self.client.socket, let group = ControlClient.group(of: root)

@@ -2,8 +2,9 @@
 package struct GuardAnswer: Sendable, Hashable {
     /// True while this host's side works, false while it is decided that it does not; nil while that is not known.
     package var isClear: Bool?
-    /// Who is responsible, and what is wrong; nil unless something is.
+    /// The responsible party; nil unless something is wrong.
     package var party: FaultParty?
+    /// What is wrong, or why nothing is known, in one clause; nil while this host's side works.
     package var cause: String?
     /// The open incident, if there is one.
     package var incident: String?
@@ -15,7 +16,9 @@ package struct GuardAnswer: Sendable, Hashable {
         let verdict = target.flatMap { target in status.targets.first { $0.target == target }?.verdict }
         let check = target.flatMap { status.checks[$0] }
         let level = verdict?.level ?? status.global.level
-        if level < .routed, let reason = verdict?.reason ?? status.global.reason, reason.party != .theirs {
+        if level < .routed, level != .unknown, let reason = verdict?.reason ?? status.global.reason,
+            reason.party != .theirs
+        {
             (self.isClear, self.party, self.cause) = (false, reason.party, reason.description)
         } else if check?.isReached == false, let failure = check?.lastFailure, failure.party != .unknown {
             // What fails beyond this side shows that this side works.
@@ -25,12 +28,23 @@ package struct GuardAnswer: Sendable, Hashable {
             self.isClear = true
         } else if let diagnosis, diagnosis.state == .decided, diagnosis.explanation.conclusion != .notChecked {
             self.isClear = !diagnosis.isBroken
-            guard diagnosis.isBroken else { return }
-            self.party = diagnosis.explanation.party
-            self.cause = diagnosis.explanation.cause?.description ?? diagnosis.sentence
+            if diagnosis.isBroken {
+                self.party = diagnosis.explanation.party
+                self.cause = diagnosis.explanation.cause?.description ?? diagnosis.sentence
+            }
+        }
+        if self.isClear == true, check?.hasAnswered != true, diagnosis?.provesWayOut != true,
+            status.global.level != .online, status.isSilent
+        {
+            (self.isClear, self.cause) = (nil, "no target is reached, and nothing else shows that the way out works")
+        } else if self.isClear == nil {
+            self.cause = "this host's way out has not been diagnosed, or is being checked"
         }
         if self.isClear == false { self.incident = incident }
     }
+
+    /// Nothing is known, for this reason.
+    package init(unknown cause: String) { self.cause = cause }
 
     /// The object of `GET /api/v1/guard` and `guard --json`.
     package var json: JSONValue {
@@ -38,5 +52,33 @@ package struct GuardAnswer: Sendable, Hashable {
             "schema": 1, "clear": self.isClear.map { .bool($0) } ?? .null, "party": .optional(self.party?.rawValue),
             "cause": .optional(self.cause), "incident": .optional(self.incident),
         ]
+    }
+}
+
+extension ReachabilityStatus {
+    /// True if targets are checked and none beyond the gateway answers, or without one beyond it none is reached.
+    fileprivate var isSilent: Bool {
+        let checked = self.targets.filter { self.checks[$0.target]?.isReached != nil }
+        let beyond = checked.filter { $0.verdict.path?.gateway != nil }
+        guard !beyond.isEmpty else {
+            return !checked.isEmpty && !checked.contains { self.checks[$0.target]?.isReached ?? false }
+        }
+        return !beyond.contains { self.checks[$0.target]?.hasAnswered ?? false }
+    }
+}
+
+extension TargetCheckReport {
+    /// True if the target was reached, or refused, or answered with an error of TLS or HTTP.
+    fileprivate var hasAnswered: Bool {
+        let answers: [UnreachableReason?] = [.refused, .tlsFailed, .httpError]
+        return self.isReached == true || self.isReached == false && answers.contains(self.lastFailure?.reason)
+    }
+}
+
+extension HostDiagnosis {
+    /// True if a host beyond the gateway has answered; a resolver alone may be on the own link.
+    fileprivate var provesWayOut: Bool {
+        self.state == .decided && !self.isBroken
+            && self.explanation.ladders.contains { $0.rungs.contains { $0.rung == .internet && $0.status == .ok } }
     }
 }
