@@ -26,19 +26,25 @@ enum DurableDatabase {
         }
     }
 
+    /// Another connection to an open file, which cannot change it.
+    static func reader(_ path: String) throws(JournalOpenError) -> DatabaseQueue {
+        try Result { try self.queue(path, isReadOnly: true) }.mapError { JournalOpenError($0, path) }.get()
+    }
+
     private static func queue(_ path: String, isReadOnly: Bool = false) throws -> DatabaseQueue {
         var configuration = GRDB.Configuration()
         configuration.readonly = isReadOnly
         configuration.label = "tidegate"
         configuration.busyMode = .timeout(5)
         configuration.observesSuspensionNotifications = false
+        // SQLite would cache 2,000 KiB of pages for each file, which the kernel caches as well.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -256") }
         return try DatabaseQueue(path: path, configuration: configuration)
     }
 
     private static func prepare(_ queue: DatabaseQueue, _ migrator: DatabaseMigrator, _ pragmas: [String]) throws {
         try queue.writeWithoutTransaction { database in
-            // SQLite would cache 2,000 KiB of pages for each file, which the kernel caches as well.
-            for pragma in pragmas + ["journal_mode = WAL", "synchronous = FULL", "cache_size = -256"] {
+            for pragma in pragmas + ["journal_mode = WAL", "synchronous = FULL"] {
                 try database.execute(sql: "PRAGMA \(pragma)")
             }
         }

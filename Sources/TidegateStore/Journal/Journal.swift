@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import GRDB
 internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
@@ -153,6 +154,8 @@ public final class Journal: JournalStorage {
     ///
     /// Later entries fail as `closed`.
     public func close() {
+        // The last connection moves the log into the file, which this one cannot.
+        try? self.file.withLock { $0 }?.reader.close()
         self.thread.stop()
         self.file.withLock { $0 = nil }
         self.lock.release()
@@ -242,7 +245,7 @@ public final class Journal: JournalStorage {
         _ question: IncidentQuestion, at now: WallTime, newer: IncidentsNow
     ) async throws(TextError) -> IncidentAnswer {
         guard let file = self.file.withLock({ $0 }) else { throw TextError("the journal is closed") }
-        return try await IncidentRow.answer(question, at: now, newer: newer, from: file.queue, path: file.path)
+        return try await IncidentRow.answer(question, at: now, newer: newer, from: file.reader, path: file.path)
     }
 
     /// The stored results of each scheduled probe, by identity; empty if they cannot be read.

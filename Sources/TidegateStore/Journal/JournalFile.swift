@@ -7,6 +7,8 @@ internal import TidegateCore
 struct JournalFile: Sendable {
     let path: String
     let queue: DatabaseQueue
+    /// A connection for incidents: reading many must not hold what has to be written.
+    let reader: DatabaseQueue
     /// How many tasks are not over.
     let openTasks = OpenTaskCount()
 
@@ -15,6 +17,7 @@ struct JournalFile: Sendable {
         self.path = JournalFile.path(in: directory)
         self.queue = try DurableDatabase.open(
             self.path, migrator: migrator, pragmas: ["secure_delete = ON"], checksEveryPage: true)
+        self.reader = try DurableDatabase.reader(self.path)
     }
 
     /// The path of a directory's journal.

@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import Testing
 import TidegateCore
+import TidegateLoop
+import TidegateTestKit
 
 @testable import TidegateStore
 
@@ -109,6 +111,30 @@ import TidegateCore
                 }
             }
         }
+    }
+
+    @Test("Incidents are read while a change waits for the disk")
+    func reader() async throws {
+        let directory = try TestDirectory()
+        let (begun, written) = (Latch(), Latch())
+        var dependencies = Journal.Dependencies(
+            boot: "test", time: SystemClock(), onCommit: { if case .before = $0 { begun.open() } })
+        dependencies.flushDelay = .milliseconds(1)
+        let journal = try Journal(directory: directory.state, dependencies: dependencies)
+        var configuration = GRDB.Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: directory.journalFile, configuration: configuration)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let span = Coverage.Span("s", .watched, from: self.now - .seconds(5000), to: self.now)
+        journal.record([.cover(span)]) { _ in written.open() }
+        #expect(await eventually { begun.isOpen })
+        _ = try await journal.incidents(
+            IncidentQuestion(), at: self.now, newer: IncidentsNow(open: [:], span: span))
+        #expect(!written.isOpen, "the change does not wait for the reader, nor the reader for it")
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(await eventually { written.isOpen })
+        try other.close()
+        journal.close()
     }
 
     @Test("Retention keeps what is open, what is young, and a bounded number")
