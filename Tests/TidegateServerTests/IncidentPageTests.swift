@@ -102,6 +102,67 @@ import TidegateTestKit
         #expect(second["incidents"]?.elements.compactMap { $0["id"]?.text } == ["a1"] && second["next"] == .null)
     }
 
+    /// A fixture whose incidents have 100 kB of evidence each, and end with one that began first.
+    private static func large(_ count: Int) -> Fixture {
+        var fixture = Self.fixture()
+        let now = fixture.time.wall()
+        let incidents = (0..<count).map { number in
+            let finding = Incident.Finding(
+                party: .upstream, cause: "silence", certainty: .probable,
+                evidence: .string(String(repeating: "x", count: 100_000)))
+            return Incident(id: "\(1000 + number)", .target, name: "api", finding, start: now - .seconds(number + 1))
+        }
+        let plan = Coverage.Span("p", .planned, from: now + .seconds(3600), to: now + .seconds(7200), text: "router")
+        fixture.incidents = Record(incidents, [plan], now: now)
+        return fixture
+    }
+
+    @Test(
+        "An answer has at most a mebibyte of incidents and one more, whatever its limit, and `next` leads to the rest")
+    func bounds() async throws {
+        let fixture = Self.large(40)
+        var (found, after, sizes) = ([String](), "", [Int]())
+        repeat {
+            let response = try await fixture.respond("GET", "/api/v1/incidents?evidence=true&limit=10000\(after)")
+            let page = try JSONValue(parsing: response.body)
+            found += page["incidents"]?.elements.compactMap { $0["id"]?.text } ?? []
+            sizes.append(response.body.count)
+            #expect(page["totals"]?.elements.first?["incidents"] == 40, "the totals are those of all")
+            after = page["next"]?.text.map { "&after=\($0)" } ?? ""
+        } while !after.isEmpty
+        #expect(found == (0..<40).map { "\(1000 + $0)" })
+        #expect(sizes.count == 4 && sizes.allSatisfy { $0 < (1 << 20) + 110_000 }, "\(sizes)")
+    }
+
+    @Test("A page after an incident that does not exist is refused, and not an empty end of the list")
+    func afterNothing() async throws {
+        let answer = try await self.json(Self.fixture(), "/api/v1/incidents?after=b9", status: 400)
+        #expect(answer["error"] == "after: no incident of this time has this ID")
+    }
+
+    @Test("A command gets all incidents in pages, and the plans of the future with them")
+    func control() async throws {
+        let fixture = Self.large(40)
+        let path = "/tmp/tidegate-records-\(UUID().uuidString.prefix(8))"
+        let record = try #require(fixture.incidents)
+        let server = ControlServer(
+            path: path, control: FakeControl(), bus: fixture.bus, time: fixture.time,
+            incidents: IncidentAccess(record: record, view: fixture.view, targetNames: [:]))
+        let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
+        let running = Task { try await server.run { continuation.yield() } }
+        _ = await listening.first { true }
+        var question = IncidentQuestion()
+        (question.since, question.wantsEvidence, question.limit) = (fixture.time.wall() - .seconds(3600), true, .max)
+        let answer = try await ControlClient(socket: path).incidents(question, at: fixture.time.wall())
+        #expect(answer.incidents.map(\.id) == (0..<40).map { "\(1000 + $0)" } && answer.next == nil)
+        #expect(answer.incidents.allSatisfy { $0.finding.evidence.text?.count == 100_000 })
+        #expect(answer.plans.map(\.text) == ["router"])
+        let document = answer.json(from: fixture.time.wall() - .seconds(3600), to: fixture.time.wall())
+        #expect(document["plans"]?.elements.count == 1 && document["totals"]?.elements.first?["incidents"] == 40)
+        running.cancel()
+        try await running.value
+    }
+
     @Test("The API leaves out the addresses of this host's network, also in texts")
     func identifiers() async throws {
         let fixture = Self.fixture()

@@ -197,10 +197,11 @@ struct IncidentsPlanCommand: AsyncParsableCommand {
             self.control.show(reply) { json, _ in ["Planned: \(json["plan"]?["id"]?.text ?? "")"] }
         } else {
             var question = IncidentQuestion()
-            question.since = WallTime(microseconds: 0)
-            let plans = try await self.control.connecting(
-                try await self.control.client.incidents(question, at: SystemClock().wall())
-            ).plans
+            let now = SystemClock().wall()
+            // Plans are wanted of any time, and incidents of none.
+            question.since = now - .seconds(60)
+            let plans = try await self.control.connecting(try await self.control.client.incidents(question, at: now))
+                .plans
             self.control.print(["schema": 1, "plans": .array(plans.map(\.json))]) { IncidentText.plans(plans, $0) }
         }
     }

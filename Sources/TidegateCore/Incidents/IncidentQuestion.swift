@@ -9,22 +9,27 @@ package struct IncidentQuestion: Sendable, Hashable {
     /// The name of a target or probe; also the incidents that it was affected by.
     package var name: String?
     package var isOpenOnly = false
-    /// The incidents whose ids begin so.
+    /// The incidents whose ids begin so, whatever their time; one whose whole id this is comes first.
     package var id: String?
     /// Let availability and totals count maintenance as any other outage.
     package var countsPlanned = false
     /// With what was measured.
     package var wantsEvidence = false
+    /// With the sums and outages of all incidents, also of those that the answer has no room for.
+    package var wantsTotals = true
     /// How many at most, the newest first.
     package var limit = 1000
+    /// After how many bytes of JSON no further one becomes part of the answer.
+    package var byteLimit = Int.max
     /// Those before this one in the order of the answer.
     package var after: String?
 
     /// All incidents.
     package init() {}
 
-    /// True if an incident lasted in the time asked for.
+    /// True if an incident lasted in the time asked for, or was asked for by its id.
     package func covers(_ incident: Incident) -> Bool {
+        if self.id != nil { return true }
         if let since, let end = incident.end, end <= since { return false }
         return self.until.map { incident.start < $0 } ?? true
     }
@@ -110,7 +115,15 @@ package struct IncidentAnswer: Sendable {
     package let question: IncidentQuestion
     private let now: WallTime
     private var sums: [FaultParty: Sum] = [:]
-    private var isReached: Bool
+    private var bytes = 0
+    /// The ids of all incidents of the time, wanted or not.
+    package private(set) var ids: [String] = []
+    /// False until the incident was added after which the answer begins.
+    package private(set) var isReached: Bool
+    /// True if the next incident that is wanted becomes part of the answer.
+    package var hasRoom: Bool { self.isReached && self.next == nil }
+    /// True if no further incident would change the answer.
+    package var isComplete: Bool { self.next != nil && (!self.question.wantsTotals || self.question.id != nil) }
 
     /// An answer without an incident; what lasts is counted until `now`.
     package init(to question: IncidentQuestion, at now: WallTime) {
@@ -121,6 +134,7 @@ package struct IncidentAnswer: Sendable {
     /// Adds an incident that began before those added before; ``spans`` are complete by then.
     package mutating func add(_ incident: Incident) {
         guard self.question.covers(incident) else { return }
+        self.ids.append(incident.id)
         var incident = incident
         if self.plans.contains(where: { $0.start <= incident.start && incident.start < $0.end }) {
             incident.note.isPlanned = true
@@ -135,8 +149,10 @@ package struct IncidentAnswer: Sendable {
         }
         if self.question.wants(incident) {
             if self.question.countsPlanned || !incident.note.isPlanned { self.count(incident) }
-            if self.isReached, self.incidents.count < self.question.limit {
+            if self.hasRoom, self.incidents.count < self.question.limit, self.bytes < self.question.byteLimit {
                 self.incidents.append(incident)
+                let isBounded = self.question.byteLimit < .max
+                self.bytes += isBounded ? self.json(of: incident, at: self.now).description.utf8.count : 0
             } else if self.isReached {
                 self.next = self.incidents.last?.id
             }
@@ -158,15 +174,16 @@ extension IncidentAnswer {
         return [
             "schema": 1, "from": .string(start.description), "to": .string(end.description),
             "recordedSince": .optional(self.firstWatched?.description),
-            "incidents": .array(
-                self.incidents.map { incident in
-                    let json = incident.json(at: end)
-                    return self.question.wantsEvidence ? json.adding(.init("evidence", incident.evidence)) : json
-                }),
+            "incidents": .array(self.incidents.map { self.json(of: $0, at: end) }),
             "totals": .array(FaultParty.allCases.compactMap { party in totals[party]?.json(of: party) }),
             "coverage": self.coverage(from: start, to: end).json,
             "plans": .array(self.plans.map(\.json)), "next": .optional(self.next),
         ]
+    }
+
+    private func json(of incident: Incident, at time: WallTime) -> JSONValue {
+        let json = incident.json(at: time)
+        return self.question.wantsEvidence ? json.adding(.init("evidence", incident.evidence)) : json
     }
 
     /// A copy that does not say which networks this host was in.
@@ -193,7 +210,7 @@ extension IncidentAnswer.Total {
 }
 
 extension IncidentAnswer {
-    /// All that an answer was made of, for commands that ask the daemon.
+    /// All that a page of an answer was made of, for commands that ask the daemon; a later page may lack the spans.
     package var records: JSONValue {
         let spans = self.spans.map { span -> JSONValue in
             [
@@ -206,23 +223,24 @@ extension IncidentAnswer {
             "incidents": .array(self.incidents.map(\.stored)),
             "evidence": .array(self.question.wantsEvidence ? self.incidents.map(\.evidence) : []),
             "spans": .array(spans), "firstWatched": .optional(self.firstWatched?.microseconds),
+            "next": .optional(self.next),
         ]
     }
 
-    /// The answer to a question from ``records`` of all incidents of its time; nil for anything else.
-    package init?(records: JSONValue, to question: IncidentQuestion, at now: WallTime) {
+    /// Adds a page of ``records`` of the question's time; false for anything else.
+    package mutating func add(records: JSONValue) -> Bool {
         guard case .array(let incidents)? = records["incidents"], case .array(let spans)? = records["spans"] else {
-            return nil
+            return false
         }
-        self.init(to: question, at: now)
-        self.spans = spans.compactMap(Coverage.Span.init)
+        if !spans.isEmpty { self.spans = spans.compactMap(Coverage.Span.init) }
+        if case .integer(let time)? = records["firstWatched"] { self.firstWatched = WallTime(microseconds: time) }
         let evidence = records["evidence"]?.elements ?? []
         for (place, json) in incidents.enumerated() {
             let own = place < evidence.count ? evidence[place] : .null
-            guard let incident = Incident(stored: json, evidence: own) else { return nil }
+            guard let incident = Incident(stored: json, evidence: own) else { return false }
             self.add(incident)
         }
-        if case .integer(let time)? = records["firstWatched"] { self.firstWatched = WallTime(microseconds: time) }
+        return true
     }
 }
 

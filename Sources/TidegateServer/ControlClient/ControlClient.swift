@@ -56,17 +56,24 @@ package struct ControlClient: Sendable {
     package func incidents(
         _ question: IncidentQuestion, at now: WallTime
     ) async throws(ControlClientError) -> IncidentAnswer {
-        let values = [
-            ("since", question.since?.description), ("until", question.until?.description), ("id", question.id),
-            ("evidence", question.wantsEvidence ? "true" : nil),
-        ]
-        let query = values.compactMap { name, value in value.map { "\(name)=\(Self.escaped($0))" } }
-        let reply = try await self.call(.GET, "/api/v1/records?\(query.joined(separator: "&"))")
-        // A decoder would lose the order of members.
-        let records = (try? JSONValue(parsing: reply.bytes)) ?? .null
-        guard let answer = IncidentAnswer(records: records, to: question, at: now) else {
-            throw ControlClientError(.exchangeFailed, "the daemon's answer has no incidents; it may be another version")
-        }
+        var answer = IncidentAnswer(to: question, at: now)
+        var after: String?
+        repeat {
+            let values = [
+                ("since", question.since?.description), ("until", question.until?.description), ("id", question.id),
+                ("evidence", question.wantsEvidence ? "true" : nil), ("after", after),
+                ("limit", question.limit < 1000 ? "\(question.limit)" : nil),
+            ]
+            let query = values.compactMap { name, value in value.map { "\(name)=\(Self.escaped($0))" } }
+            let reply = try await self.call(.GET, "/api/v1/records?\(query.joined(separator: "&"))")
+            // A decoder would lose the order of members.
+            let records = (try? JSONValue(parsing: reply.bytes)) ?? .null
+            guard answer.add(records: records) else {
+                throw ControlClientError(
+                    .exchangeFailed, "the daemon's answer has no incidents; it may be another version")
+            }
+            after = records["next"]?.text
+        } while after != nil && answer.hasRoom
         return answer
     }
 

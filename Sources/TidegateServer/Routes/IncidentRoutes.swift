@@ -21,7 +21,7 @@ struct IncidentRoutes: Sendable {
 
     /// All that the incidents of a time were made of, for commands.
     func records(_ request: Request) async -> Response {
-        await self.answering(request, limit: .max) { answer, _, _ in answer.records }
+        await self.answering(request, wantsTotals: false) { answer, _, _ in answer.records }
     }
 
     func availability(_ request: Request) async -> Response {
@@ -34,7 +34,7 @@ struct IncidentRoutes: Sendable {
     }
 
     private func answering(
-        _ request: Request, limit: Int? = nil, _ document: (IncidentAnswer, WallTime, WallTime) -> JSONValue
+        _ request: Request, wantsTotals: Bool = true, _ document: (IncidentAnswer, WallTime, WallTime) -> JSONValue
     ) async -> Response {
         guard let record else { return Self.missing }
         let query = QueryParameters(target: request.head.path ?? "")
@@ -43,9 +43,13 @@ struct IncidentRoutes: Sendable {
             let until = question.until
             let (from, to) = try question.bound(at: self.time.wall())
             // Commands also want what is planned.
-            if let limit { (question.limit, question.until) = (limit, until) }
+            if !wantsTotals { (question.wantsTotals, question.until) = (false, until) }
             do throws(TextError) {
-                return .json(document(try await record.answer(question), from, to))
+                let answer = try await record.answer(question)
+                guard answer.isReached else {
+                    return .problem(.badRequest, "after: no incident of this time has this ID", format: .json)
+                }
+                return .json(document(answer, from, to))
             } catch {
                 return .problem(.internalServerError, error.description, format: .json)
             }
@@ -82,7 +86,7 @@ struct IncidentRoutes: Sendable {
 
     private func incident(_ id: String) async throws(TextError) -> Incident? {
         var question = IncidentQuestion()
-        (question.id, question.wantsEvidence) = (id, true)
+        (question.id, question.wantsEvidence, question.limit) = (id, true, 1)
         return try await self.record?.answer(question).incidents.first { $0.id == id }
     }
 
@@ -248,6 +252,9 @@ extension Incident.Note {
 }
 
 extension IncidentQuestion {
+    // A client that does not read keeps its answer in the memory.
+    private static let mostBytes = 1 << 20
+
     /// `since`, `until`, `party`, `scope`, `target`, `id`, `open`, `limit` and `after` of a query.
     init(_ query: QueryParameters) throws(TextError) {
         func last(_ name: String) -> String? { query.values(of: name).last.flatMap { $0.isEmpty ? nil : $0 } }
@@ -263,5 +270,6 @@ extension IncidentQuestion {
             }
             self.limit = limit
         }
+        self.byteLimit = Self.mostBytes
     }
 }

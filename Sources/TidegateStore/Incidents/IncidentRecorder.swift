@@ -108,8 +108,10 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
     }
 
     package func removePlan(_ id: String) async throws(TextError) -> Bool {
-        let plans = try await self.answer(IncidentQuestion()).spans.filter { $0.state == .planned && $0.id == id }
-        guard !plans.isEmpty else { return false }
+        var question = IncidentQuestion()
+        // Plans are wanted of any time, and incidents of none.
+        question.since = self.time.wall()
+        guard try await self.answer(question).plans.contains(where: { $0.id == id }) else { return false }
         self.state.withLock { self.apply([.remove(id: id)], to: &$0) }
         try await self.flush()
         return true
@@ -144,8 +146,8 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
         // What is read is not older than what was written before.
         try await self.flush()
         var question = IncidentQuestion()
-        (question.id, question.wantsEvidence) = (id, true)
-        guard var incident = try await self.answer(question).incidents.first else { return nil }
+        (question.id, question.wantsEvidence, question.limit) = (id, true, 1)
+        guard var incident = try await self.answer(question).incidents.first, incident.id == id else { return nil }
         incident.note = note
         self.handle(.note(incident, note))
         try await self.flush()

@@ -93,30 +93,51 @@ enum IncidentRow {
     static func answer(
         _ question: IncidentQuestion, at now: WallTime, newer: IncidentsNow? = nil, in database: Database
     ) throws -> IncidentAnswer {
-        let (since, until) = (question.since?.microseconds ?? .min, question.until?.microseconds ?? .max)
-        let rows = try Row.fetchCursor(
-            database,
-            sql: """
-                SELECT text, \(question.wantsEvidence ? "evidence" : "'{}'") FROM incident
-                WHERE (ended IS NULL OR ended > ?) AND started < ? AND substr(id, 1, ?) = ?
-                ORDER BY started DESC, id DESC
-                """,
-            arguments: [since, until, question.id?.utf8.count ?? 0, question.id ?? ""])
         var answer = IncidentAnswer(to: question, at: now)
-        answer.spans = try Row.fetchAll(
-            database,
-            sql:
-                "SELECT id, state, started, ended, text FROM coverage WHERE state = 'planned' OR (ended >= ? AND started < ?)",
-            arguments: [since, until]
-        ).compactMap(Coverage.Span.init).map { $0.id == newer?.span.id ? newer?.span ?? $0 : $0 }
+        let (sql, arguments) = self.selection(for: question)
+        if question.id != nil, try Row.fetchOne(database, sql: sql, arguments: arguments) == nil { return answer }
+        answer.spans = try self.spans(for: question, in: database)
+            .map { $0.id == newer?.span.id ? newer?.span ?? $0 : $0 }
         answer.firstWatched = try Int64.fetchOne(
             database, sql: "SELECT min(started) FROM coverage WHERE state = 'watched'"
         ).map { WallTime(microseconds: $0) }
-        while let row = try rows.next() {
-            guard let incident = Incident(text: row[0], evidence: row[1]) else { continue }
+        let rows = try Row.fetchCursor(database, sql: sql, arguments: arguments)
+        let evidence = try database.cachedStatement(sql: "SELECT evidence FROM incident WHERE id = ?")
+        while !answer.isComplete, let row = try rows.next() {
+            let own =
+                question.wantsEvidence && answer.hasRoom ? try String.fetchOne(evidence, arguments: [row[0]]) : nil
+            guard let incident = Incident(text: row[1], evidence: own ?? "{}") else { continue }
             answer.add(newer?.open[incident.id] ?? incident)
         }
         return answer
+    }
+
+    /// The rows of the incidents that may be asked for, found by a key: none of them reads the whole table for one id.
+    static func selection(for question: IncidentQuestion) -> (sql: String, arguments: StatementArguments) {
+        if let id = question.id {
+            // Nothing that begins with the id comes after it with the last of all characters.
+            return ("SELECT id, text FROM incident WHERE id >= ? AND id < ? ORDER BY id", [id, id + "\u{10FFFF}"])
+        }
+        let (since, until) = (question.since?.microseconds ?? .min, question.until?.microseconds ?? .max)
+        let start = "(started, id) <= (SELECT started, id FROM incident WHERE id = ?)"
+        let after = question.wantsTotals ? nil : question.after
+        let sql = """
+            SELECT id, text FROM incident WHERE (ended IS NULL OR ended > ?) AND started < ?
+            \(after == nil ? "" : "AND \(start)") ORDER BY started DESC, id DESC
+            """
+        return (sql, StatementArguments([since, until]) + StatementArguments([after].compactMap(\.self)))
+    }
+
+    // An incident of an id needs only the plans.
+    private static func spans(for question: IncidentQuestion, in database: Database) throws -> [Coverage.Span] {
+        guard question.wantsTotals || question.after == nil else { return [] }
+        let since = question.id == nil ? question.since?.microseconds ?? .min : .max
+        return try Row.fetchAll(
+            database,
+            sql:
+                "SELECT id, state, started, ended, text FROM coverage WHERE state = 'planned' OR (ended >= ? AND started < ?)",
+            arguments: [since, question.until?.microseconds ?? .max]
+        ).compactMap(Coverage.Span.init)
     }
 
     /// What an earlier process left open, and when it last watched.

@@ -113,6 +113,68 @@ import TidegateTestKit
         }
     }
 
+    /// Reads incidents 10000 to 10019, the newest first.
+    private func answer(_ change: (inout IncidentQuestion) -> Void) async throws -> IncidentAnswer {
+        var question = IncidentQuestion()
+        change(&question)
+        let queue = try DatabaseQueue()
+        try await queue.write { [now] database in
+            try database.execute(sql: IncidentRow.schema)
+            for number in 0..<20 {
+                let start = now - .seconds(1000 + number / 2)
+                try IncidentRow.save(
+                    Incident(id: "\(10_000 + number)", .network, name: nil, finding(.upstream), start: start),
+                    in: database)
+            }
+        }
+        return try await queue.read { [question] in try IncidentRow.answer(question, at: now, in: $0) }
+    }
+
+    @Test("An id is found by its key, and the first rows that begin so without the others")
+    func ids() async throws {
+        let whole = try await self.answer { ($0.id, $0.limit) = ("10007", 1) }
+        #expect(whole.incidents.map(\.id) == ["10007"] && whole.next == nil)
+        let beginning = try await self.answer { ($0.id, $0.limit) = ("1", 3) }
+        #expect(beginning.incidents.map(\.id) == ["10000", "10001", "10002"])
+        #expect(beginning.ids.count == 4, "a fourth shows that there are more, and no further one is read")
+        for id in ["10020", "100070", "2", "\u{7F}"] {
+            #expect(try await self.answer { $0.id = id }.ids == [], "\(id)")
+        }
+    }
+
+    @Test("Pages without totals follow each other, also within one moment, and read only their own rows")
+    func pages() async throws {
+        var (found, after): ([String], String?) = ([], nil)
+        repeat {
+            let page = try await self.answer { ($0.wantsTotals, $0.limit, $0.after) = (false, 3, after) }
+            #expect(page.isReached && page.ids.count <= 5, "the one before, its own, and one more")
+            found += page.incidents.map(\.id)
+            after = page.next
+        } while after != nil
+        #expect(found == (0..<10).flatMap { ["\(10_001 + 2 * $0)", "\(10_000 + 2 * $0)"] })
+        #expect(try await self.answer { ($0.wantsTotals, $0.after) = (false, "9") }.isReached == false)
+    }
+
+    @Test("No query for an id or a page reads the whole table or sorts it")
+    func plans() async throws {
+        let queue = try DatabaseQueue()
+        try await queue.write { try $0.execute(sql: IncidentRow.schema) }
+        func plan(_ change: (inout IncidentQuestion) -> Void) async throws -> [String] {
+            var question = IncidentQuestion()
+            change(&question)
+            let (sql, arguments) = IncidentRow.selection(for: question)
+            return try await queue.read { database in
+                try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: arguments).map { $0["detail"] }
+            }
+        }
+        #expect(
+            try await plan { $0.id = "019a" }
+                == ["SEARCH incident USING INDEX sqlite_autoindex_incident_1 (id>? AND id<?)"])
+        let page = try await plan { ($0.after, $0.wantsTotals) = ("019a", false) }
+        #expect(page.first?.hasPrefix("SEARCH incident USING INDEX incident_started (") == true, "\(page)")
+        #expect(!page.contains { $0.hasPrefix("SCAN incident") || $0.contains("TEMP B-TREE") }, "\(page)")
+    }
+
     @Test("Incidents are read while a change waits for the disk")
     func reader() async throws {
         let directory = try TestDirectory()
