@@ -6,10 +6,14 @@ enum IncidentText {
     /// The list, then its totals.
     static func lines(_ read: IncidentRead, _ style: TextStyle) -> [String] {
         var table = Table(head: ["id", "start", "time", "what", "party", "cause"])
+        // The first 13 characters are the time in milliseconds.
+        let short = TaskReference.shortIDs(of: read.answer.ids, atLeast: 13)
         for incident in read.answer.incidents {
             let isOpen = incident.end == nil
+            // The id of one that began before may begin like one that was not read.
+            let id = incident.start < read.from ? incident.id : short[incident.id] ?? incident.id
             table.add(
-                .init(String(incident.id.prefix(13)), .faint), .init(incident.start.dateAndTime),
+                .init(id, .faint), .init(incident.start.dateAndTime),
                 .init(incident.downtime(at: read.to).shortText + (isOpen ? ", ongoing" : ""), isOpen ? .bad : nil),
                 .init(incident.subject), .init("\(incident.finding.party)"), .init(incident.finding.cause))
         }

@@ -70,19 +70,24 @@ struct IncidentsListCommand: AsyncParsableCommand {
 
 /// An incident that a command names by its id.
 struct IncidentReference: ParsableArguments {
-    @Argument(help: "The incident's id, or the beginning of it.")
+    @Argument(help: "The incident's id, or an unambiguous beginning of it.")
     var id: String
+
+    private static let mostCandidates = 4
 
     func find(_ control: ControlOptions, _ source: IncidentSource) async throws(CommandError) -> Incident {
         let now = SystemClock().wall()
         var question = IncidentQuestion()
         (question.since, question.id, question.wantsEvidence) = (WallTime(microseconds: 0), self.id.lowercased(), true)
+        question.limit = Self.mostCandidates + 1
         let found = try await source.answer(question, at: now, from: control).answer.incidents
         guard let first = found.first else { throw CommandError(.no, "no incident has the id \(self.id)") }
         guard found.count == 1 else {
-            throw CommandError(.no, "\(found.count) incidents have ids that begin with \(self.id); give more of it")
+            let shown = found.prefix(Self.mostCandidates).map { "\($0.id) (\($0.start.dateAndTime), \($0.subject))" }
+            let list = shown.joined(separator: ", ") + (found.count > shown.count ? " and more" : "")
+            throw CommandError(.usage, "\"\(self.id)\" fits several incidents: \(list)")
         }
-        return source.withIdentifiers ? first : first.withoutIdentifiers
+        return first
     }
 }
 
@@ -90,7 +95,10 @@ struct IncidentReference: ParsableArguments {
 struct IncidentsShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show an outage with its evidence.",
-        discussion: "Exit status: 0 if there is such an incident, 1 if there is not, 2 for usage errors.")
+        discussion: """
+            Exit status: 0 if there is such an incident, 1 if there is not, 2 for usage errors, such as a beginning that \
+            fits several ids.
+            """)
 
     @OptionGroup var reference: IncidentReference
     @OptionGroup var source: IncidentSource
@@ -112,7 +120,7 @@ struct IncidentsNoteCommand: AsyncParsableCommand {
         discussion: """
             Replaces the note that it has. Reports contain it. Needs the daemon.
 
-            Exit status: 0 if it was written, 1 if not, 2 for usage errors.
+            Exit status: 0 if it was written, 1 if not, 2 for usage errors, such as a beginning that fits several ids.
             """)
 
     @OptionGroup var incident: IncidentReference

@@ -178,14 +178,14 @@ enum TaskReference {
         return CommandError(.usage, "\(subject) fits \(tasks.count) tasks: \(list)")
     }
 
-    /// The shortest unambiguous prefixes of ids for ``find(_:in:)``; sorted, with at least eight digits each.
-    static func shortIDs(of ids: [String]) -> [String: String] {
+    /// The shortest unambiguous prefixes of ids, with at least `least` characters each.
+    static func shortIDs(of ids: [String], atLeast least: Int = 8) -> [String: String] {
         let sorted = ids.sorted()
         var short: [String: String] = [:]
         for (position, id) in sorted.enumerated() {
             let neighbours = [position - 1, position + 1].filter(sorted.indices.contains).map { sorted[$0] }
             let shared = neighbours.map { zip($0, id).prefix { $0 == $1 }.count }.max() ?? 0
-            var count = max(8, shared + 1)
+            var count = max(least, shared + 1)
             // A final hyphen distinguishes nothing.
             if id.prefix(count).hasSuffix("-") { count += 1 }
             short[id] = String(id.prefix(count))
