@@ -71,8 +71,8 @@ enum IncidentText {
         return table.lines(style).map(TextStyle.escapingControls)
     }
 
-    /// A line for each incident, behind the names of the columns (RFC 4180).
-    static func csv(_ document: JSONValue) -> [String] {
+    /// A line for each incident, behind the names of the columns (RFC 4180); for ``Terminal/print(_:terminator:)``.
+    static func csv(_ document: JSONValue) -> String {
         let columns = [
             "id", "kind", "scope", "target", "party", "cause", "certainty", "start", "end", "durationSeconds",
             "downSeconds", "endReason", "drops", "continues", "note", "reference", "reportedAt", "planned",
@@ -80,12 +80,21 @@ enum IncidentText {
         let rows = (document["incidents"]?.elements ?? []).map { incident in
             columns.map { self.field(incident[$0] ?? .null) }.joined(separator: ",")
         }
-        return ([columns.joined(separator: ",")] + rows).map { $0 + "\r" }
+        return ([columns.joined(separator: ",")] + rows).map { $0 + "\r\n" }.joined()
     }
 
     // A spreadsheet takes a text that begins so for a formula.
     private static func field(_ value: JSONValue) -> String {
-        guard case .string(var text) = value else { return value == .null ? "" : value.description }
+        guard case .string(let string) = value else { return value == .null ? "" : value.description }
+        var scalars = String.UnicodeScalarView()
+        for scalar in string.unicodeScalars {
+            if "\t\r\n".unicodeScalars.contains(scalar) {
+                scalars.append(scalar)
+            } else {
+                scalars.append(escapingControl: scalar)
+            }
+        }
+        var text = String(scalars)
         if let first = text.utf8.first, "=+-@\t\r".utf8.contains(first) { text = "'" + text }
         guard text.utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return text }
         return "\"\(text.replacing("\"", with: "\"\""))\""

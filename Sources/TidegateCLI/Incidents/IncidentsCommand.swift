@@ -59,12 +59,9 @@ struct IncidentsListCommand: AsyncParsableCommand {
         let read = try await self.options.source.answer(question, at: now, from: self.control)
         guard !self.control.output.quiet else { return }
         let json = { read.answer.json(from: read.from, to: read.to) }
+        if self.csv { return terminal.print(IncidentText.csv(json()), terminator: "") }
         if self.control.output.json { return terminal.print(json().description) }
-        let lines =
-            self.csv
-            ? IncidentText.csv(json())
-            : IncidentText.lines(read, terminal.outputStyle)
-        for line in lines { terminal.print(line) }
+        for line in IncidentText.lines(read, terminal.outputStyle) { terminal.print(line) }
     }
 }
 

@@ -40,11 +40,12 @@ struct ReportCommand: AsyncParsableCommand {
             offset: Self.offset)
         let text =
             self.csv
-            ? IncidentText.csv(report.json).joined(separator: "\n")
-            : self.control.output.json ? report.json.description : report.html
-        guard let output else { return Terminal().print(text) }
+            ? IncidentText.csv(report.json) : (self.control.output.json ? report.json.description : report.html) + "\n"
+        guard let output else {
+            return Terminal().print(self.csv ? text : TextStyle.escapingControls(text), terminator: "")
+        }
         let file = try FileOutput.open(output, of: "--output", permissions: 0o600).mapError(CommandError.init).get()
-        _ = file.write(Array(text.utf8) + [0x0A])
+        _ = file.write(Array(text.utf8))
         if let error = file.finish() { throw CommandError(error) }
         guard !self.control.output.quiet else { return }
         let count = read.answer.incidents.count
