@@ -16,7 +16,7 @@ final class LadderFixture: Sendable {
         _ hosts: VethPairFixture, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
         internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker(),
         connections: ConnectionsReport? = nil, targets: [Target: TargetCheck] = [:],
-        emptyReadings: Int = 0
+        emptyReadings: Int = 0, search: [String] = []
     ) {
         self.hosts = hosts
         var configuration = ReachabilityConfiguration(targets: targets.keys.map(\.self))
@@ -26,6 +26,7 @@ final class LadderFixture: Sendable {
         self.web = web
         var settings = ResolverSettings()
         settings.nameservers = nameservers.compactMap { IPAddress($0) }
+        settings.search = search
         let file = RewrittenFile(settings, emptyReadings: emptyReadings)
         let dependencies = PathDiagnostics.Dependencies(
             time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { file.read() },

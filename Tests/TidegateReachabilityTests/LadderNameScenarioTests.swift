@@ -129,6 +129,27 @@ struct LadderNameScenarioTests {
         withExtendedLifetime(server) {}
     }
 
+    @Test("A name is denied only if no domain of the search list has it, however slow the resolver is")
+    func searchList() async throws {
+        let hosts = try VethPairFixture()
+        let server = try ScriptedNameServer(
+            after: .milliseconds(250), at: try address("10.0.0.1"), in: hosts.there
+        ) { question in
+            let name = Array(question.dropFirst(12).prefix { $0 != 0 }) + [0]
+            let isKnown = ["www.e.test", "a.root-servers.net"].contains { DNSMessageBytes.name($0) == name }
+            let records = isKnown && DNSMessageBytes.type(of: question) == 1 ? [DNSMessageBytes.a(2)] : []
+            return [DNSMessageBytes(code: isKnown ? 0 : 3, answers: records).reply(to: question)]
+        }
+        let ladder = LadderFixture(hosts, search: ["a.test", "b.test", "c.test", "d.test", "e.test"])
+        // The system asks one domain after the other, which takes longer than the diagnosis waits.
+        ladder.fixture.resolver.fallSilent()
+        let explanation = try await ladder.explain("http://www/")
+        #expect(explanation.conclusion == .works && explanation.addresses.map(\.description) == ["192.0.2.2"])
+        let denied = try await ladder.explain("http://wwww/")
+        #expect(denied.cause?.code == "nameNotFound" && denied.party == .mine, "\(denied)")
+        withExtendedLifetime(server) {}
+    }
+
     @Test("A name that exists is shown with the resolver's answer and its time to live")
     func goodName() async throws {
         let hosts = try VethPairFixture()

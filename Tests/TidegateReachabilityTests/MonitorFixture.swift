@@ -175,6 +175,7 @@ final class ScriptedResolver: NameResolver {
         var names: [String: [IPAddress]]
         var invalidations = 0
         var questions: [String] = []
+        var isSilent = false
     }
 
     private let state: Mutex<State>
@@ -182,12 +183,15 @@ final class ScriptedResolver: NameResolver {
     init(_ names: [String: [IPAddress]]) { self.state = Mutex(State(names: names)) }
 
     func resolve(_ name: String, completion: @escaping @Sendable (Result<[IPAddress], ResolveFailure>) -> Void) {
-        let answer = self.state.withLock { state in
+        let (answer, isSilent) = self.state.withLock { state in
             state.questions.append(name)
-            return state.names[name]
+            return (state.names[name], state.isSilent)
         }
-        completion(answer.map { .success($0) } ?? .failure(.nameNotFound))
+        if !isSilent { completion(answer.map { .success($0) } ?? .failure(.nameNotFound)) }
     }
+
+    /// Answers no more questions.
+    func fallSilent() { self.state.withLock { $0.isSilent = true } }
 
     func cached(_ name: String) -> [IPAddress]? { nil }
 

@@ -21,8 +21,6 @@ struct LadderFindings: Sendable {
 /// The resolvers' answers about the target's name.
 struct NameFindings: Sendable {
     var name: String
-    /// The name as resolvers were asked for it, search domains included.
-    var asked = ""
     /// The system's answer, including the hosts file; nil if none arrived in time.
     var system: Result<[IPAddress], ResolveFailure>?
     var servers: [ResolverFindings] = []
@@ -70,6 +68,8 @@ struct ResolverFindings: Sendable {
     var server: IPAddress
     /// The kernel's verdict on the path to the resolver.
     var verdict: Verdict
+    /// The name as it was asked for it, search domains included.
+    var asked = ""
     /// Its answers about the name, by record type.
     var answers: [DNSQuestion.RecordType: DNSOutcome] = [:]
     /// Its answer about a name that is known to exist; nil if it was not queried.
@@ -79,6 +79,14 @@ struct ResolverFindings: Sendable {
 
     /// True if it has answered, whether or not the name exists.
     var hasAnswered: Bool { self.outcomes.contains(where: \.isAnswer) }
+
+    /// True if programs go on to the next domain of the search list.
+    var isPassedOver: Bool {
+        self.answers.values.allSatisfy { if case .failed = $0 { true } else { [.nameNotFound, .noData].contains($0) } }
+    }
+
+    /// True if it denies the name that is known to exist.
+    var deniesControl: Bool { self.control == .nameNotFound }
 
     /// How late it answers; nil if it answers fast or not at all.
     var lateness: Duration? { self.delay.flatMap { $0 < Thresholds.slowName ? nil : $0 } }

@@ -28,11 +28,10 @@ extension PathDiagnosis {
         let system = Promise<Result<[IPAddress], ResolveFailure>>()
         self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
         let routed = await self.routes(to: settings.nameservers)
-        let first = settings.candidates(for: name).first ?? name
-        findings.asked = first
+        let candidates = settings.candidates(for: name)
         let start = self.now
         let types = families.map { DNSQuestion.RecordType($0) }
-        findings = await self.asked(findings, routed, families) { await self.query(first, $0, types) }
+        findings = await self.asked(findings, routed, families) { await self.query(candidates, $0, types) }
         // The system queries the same servers in order, so it rarely adds anything after their answers or silence.
         let hasAnswer = findings.servers.contains(where: \.hasAnswered)
         let isLate = self.now - start >= Thresholds.slowName
@@ -133,6 +132,18 @@ extension PathDiagnosis {
         return servers.map { ResolverFindings(server: $0, verdict: report.routes[$0]?.verdict ?? .unknown) }
     }
 
+    // The answers about the first candidate that ends a search, as for programs (resolv.conf(5)).
+    private func query(
+        _ candidates: [String], _ server: ResolverFindings, _ types: [DNSQuestion.RecordType]
+    ) async -> ResolverFindings {
+        var found = [await self.query(candidates[0], server, types)]
+        if candidates.count > 1, found[0].isPassedOver {
+            found += await candidates.dropFirst().map(\.self).concurrentMap { await self.query($0, server, types) }
+        }
+        return found.first { !$0.isPassedOver }
+            ?? found.first { $0.answers.values.contains { $0 != .nameNotFound } } ?? found[0]
+    }
+
     private func query(
         _ name: String, _ server: ResolverFindings, _ types: [DNSQuestion.RecordType]
     ) async -> ResolverFindings {
@@ -148,6 +159,7 @@ extension PathDiagnosis {
                 return nil
             }
             var (server, isTime) = (server, false)
+            server.asked = name
             for await answer in group where server.answers.count < types.count {
                 if let (type, outcome) = answer {
                     // A refusal applies to every record type, and hosts limit their ICMP errors.

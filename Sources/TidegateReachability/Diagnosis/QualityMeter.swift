@@ -239,7 +239,7 @@ struct QualityPath: Sendable {
         // Programs do not wait for a name of /etc/hosts.
         let name = findings.name.flatMap { $0.hostsFile.isEmpty ? $0 : nil }
         let server = name?.servers.filter(\.hasAnswered).min { ($0.delay ?? .zero) < ($1.delay ?? .zero) }
-        self.question = server.flatMap { server in name.map { ($0.asked, server.server) } }
+        self.question = server.map { ($0.asked, $0.server) }
         self.evidence = QualityEvidence(interface: way.interface)
         self.evidence.phases = path.web[path.subject.address]?.phases ?? PhaseDurations()
         self.evidence.phases.resolve = name?.delay

@@ -1,4 +1,5 @@
 import Testing
+import TidegateCore
 import TidegateTestKit
 
 extension Situations {
@@ -47,6 +48,27 @@ extension Situations {
                 try await $0.explain(page, timeout: "10s")
             }
             answer.expect(rung: nil, party: nil, says: ["203.0.113.57"])
+        }
+
+        @Test("A short name that only the last of five search domains has, and a resolver that takes 250 ms")
+        func searchList() async throws {
+            let lab = try lab()
+            let server = try ScriptedNameServer(
+                after: .milliseconds(250), at: IPAddress(ipv4: 0xCB00_7102), in: lab.namespace(.servers)
+            ) { question in
+                let name = Array(question.dropFirst(12).prefix { $0 != 0 }) + [0]
+                let isKnown = ["www.example", "a.root-servers.net"].contains { DNSMessageBytes.name($0) == name }
+                let isFour = DNSMessageBytes.type(of: question) == 1
+                let records: [DNSMessageBytes.Record] = isKnown && isFour ? [.init(1, [203, 0, 113, 10])] : []
+                return [DNSMessageBytes(code: isKnown ? 0 : 3, answers: records).reply(to: question)]
+            }
+            let domains = ["a.test", "b.test", "c.test", "d.test", "example"]
+            try await lab.during(.resolvers("203.0.113.2", searching: domains)) { lab in
+                try await lab.explain("http://www/").expect(rung: nil, party: nil)
+                let denied = try await lab.explain("http://wwww/")
+                denied.expect(rung: "dns", party: "mine", says: ["wwww", "does not exist"])
+            }
+            withExtendedLifetime(server) {}
         }
 
         @Test("S40: the only resolver is dead, and the way to it works")

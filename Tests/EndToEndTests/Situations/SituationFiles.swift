@@ -53,8 +53,9 @@ final class SituationFiles: Sendable {
         return path
     }
 
-    func setResolvers(_ servers: [String]) throws {
-        try self.write(servers.map { "nameserver \($0)\n" }.joined(), to: "resolv.conf")
+    func setResolvers(_ servers: [String], searching domains: [String] = []) throws {
+        let search = domains.isEmpty ? "" : "search \(domains.joined(separator: " "))\n"
+        try self.write(search + servers.map { "nameserver \($0)\n" }.joined(), to: "resolv.conf")
     }
 
     func setHosts(_ line: String) throws {

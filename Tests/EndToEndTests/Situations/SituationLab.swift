@@ -218,9 +218,10 @@ extension SituationLab {
         }
 
         /// What `/etc/resolv.conf` says.
-        static func resolvers(_ servers: String...) -> Outage {
+        static func resolvers(_ servers: String..., searching domains: [String] = []) -> Outage {
             Outage(
-                begin: { try $0.files.setResolvers(servers) }, end: { try $0.files.setResolvers(["203.0.113.53"]) })
+                begin: { try $0.files.setResolvers(servers, searching: domains) },
+                end: { try $0.files.setResolvers(["203.0.113.53"]) })
         }
 
         /// What `/etc/hosts` says besides localhost.
