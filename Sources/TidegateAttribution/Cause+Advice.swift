@@ -189,7 +189,9 @@ extension HostCause.KernelRefusal {
             if let link = self.linkSwitchedOff {
                 return "Bring it up (ip link set \(link) up), and restore its routes."
             }
-            return "Add a default \(self.family.name) route, or one to \(host): no route leads there."
+            return target.address?.isUnspecified ?? false
+                ? "Add a default \(self.family.name) route: no route leads out."
+                : "Add a default \(self.family.name) route, or one to \(host): no route leads there."
         }
     }
 }

@@ -64,6 +64,21 @@ struct VerdictReducerTests {
         #expect(self.reports(self.route { $0.link = 99 }) == .failed(.noSuchInterface, deadLink: 99))
     }
 
+    @Test(
+        "Where no link with a medium is usable, that is the reason, and not what a tunnel or a bridge lacks",
+        arguments: [Link.Kind.tunnel, .bridge, .virtual, .ethernet])
+    func medium(_ kind: Link.Kind) {
+        let reducer = VerdictReducer(
+            .of(
+                [.make(flags: KernelLink.flagUp, state: .down), .make("other0", index: 78, kind: kind)],
+                [.make("fe80::2/64", on: 78)]))
+        let missing = reducer.evaluate(.refused(101), of: self.internet)
+        let isOther = kind == .ethernet
+        // A bridge without ports has no carrier either.
+        #expect(reducer.family(.ipv4, [missing]).reason == (isOther ? .noAddress : .noCarrier))
+        #expect(reducer.family(.ipv6, [missing]).reason == (isOther ? .linkLocalOnly : .noCarrier))
+    }
+
     @Test("A source that is missing, foreign, link-local or tentative is no source")
     func sources() {
         #expect(self.reports(self.route { $0.source = nil }) == .failed(.noSourceAddress, deadLink: nil))

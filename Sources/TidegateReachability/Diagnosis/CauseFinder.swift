@@ -146,8 +146,20 @@ struct CauseFinder {
         var refusal = HostCause.KernelRefusal(reason: reason, family: family)
         refusal.link = report?.link ?? link?.name
         refusal.liveAlternative = self.path?.explanation?.liveAlternative(reason)
-        if reason == .noRoute { refusal.linkSwitchedOff = self.linkSwitchedOff(family)?.name }
+        guard reason == .noRoute else { return refusal }
+        refusal.linkSwitchedOff = self.linkSwitchedOff(family)?.name
+        if refusal.linkSwitchedOff == nil, let link = self.linkWithoutAddress(family) {
+            (refusal.reason, refusal.link) = (.noAddress, link.name)
+        }
         return refusal
+    }
+
+    // The link that leads out, if only others have an address: bridges of containers, tunnels.
+    private func linkWithoutAddress(_ family: AddressFamily) -> Link? {
+        let outward = self.findings.links.filter {
+            $0.isUsable && !$0.isExcluded && $0.master == nil && ![.loopback, .bridge, .tunnel].contains($0.kind)
+        }
+        return outward.contains { $0.usableFamilies.contains(family) } ? nil : outward.first
     }
 
     // IPv4 addresses stay on a link that is switched off; its routes do not.

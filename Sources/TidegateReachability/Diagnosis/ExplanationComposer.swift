@@ -12,7 +12,7 @@ enum ExplanationComposer {
         let wanted = Set(addresses.map(\.family))
         let contenders = wanted.isEmpty ? ladders : ladders.filter { wanted.contains($0.family) }
         let isReached = contenders.contains { self.isReached($0, findings.target) }
-        let failing = isReached ? nil : self.furthest(contenders.isEmpty ? ladders : contenders)
+        let failing = isReached ? nil : self.furthest(contenders.isEmpty ? ladders : contenders, findings)
         let own = addresses.filter { findings.families.contains($0.family) }
         var explanation = Explanation(
             target: findings.target.description, addresses: own, ladders: ladders, conclusion: .works)
@@ -37,10 +37,14 @@ enum ExplanationComposer {
     }
 
     // The ladder whose first failure is highest; IPv4 if they are equal. If its party is unknown, the other ladder
-    // counts if it shows that the way out is dead.
-    private static func furthest(_ ladders: [Explanation.Ladder]) -> Explanation.Ladder? {
+    // counts if it shows that the way out is dead. A family without a route is not used while the other one has a route.
+    private static func furthest(
+        _ ladders: [Explanation.Ladder], _ findings: LadderFindings
+    ) -> Explanation.Ladder? {
         func order(_ ladder: Explanation.Ladder) -> Int { ladder.firstFailure?.rung.order ?? -1 }
-        let failing = ladders.filter { $0.firstFailure != nil }
+        let all = ladders.filter { $0.firstFailure != nil }
+        let used = all.filter { findings.paths[$0.family]?.hasRoute ?? false }
+        let failing = used.isEmpty ? all : used
         let best = failing.max { order($0) < order($1) }
         guard best?.cause?.party == .unknown else { return best }
         return failing.first { $0.cause?.party.isWayOut ?? false } ?? best

@@ -161,6 +161,9 @@ struct PathFindings: Sendable {
     /// The ICMP error for a packet to a target on the link; nil if nothing was sent or the target answered.
     var neighbourRefusal: ICMPError?
 
+    /// True if the kernel has a route, even one that leads to a link that is down.
+    var hasRoute: Bool { self.verdict.path != nil || self.deadLink != nil }
+
     /// The gateway whose forwarding this path proves: a resolver on the link that is the gateway proves nothing beyond
     /// it.
     var provenGateway: IPAddress? {

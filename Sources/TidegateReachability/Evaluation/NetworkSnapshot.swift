@@ -25,6 +25,10 @@ struct NetworkSnapshot {
     private(set) var localFamilies: Set<AddressFamily> = []
     /// Why no link is usable; nil if one is.
     private(set) var linkReason: UnreachableReason?
+    /// Why no link with a medium of its own is usable; nil if one is.
+    ///
+    /// Tunnels and bridges lead nowhere without such a link.
+    private(set) var mediumReason: UnreachableReason?
 
     init(_ tables: KernelTables, excluded: inout NamePatterns) {
         let livePortMasters = Set(tables.links.values.lazy.filter(LinkEvaluator.isLivePort).compactMap(\.master))
@@ -35,7 +39,10 @@ struct NetworkSnapshot {
             self.underlays[link.index] = link.lower
             if link.isTether { self.tethers.insert(link.index) }
         }
-        self.linkReason = self.evaluateLinks()
+        let outward = self.links.values.filter { $0.kind != .loopback }
+        self.linkReason = self.reason(of: outward)
+        let media = outward.filter { [.ethernet, .wifi, .cellular].contains($0.kind) && !$0.isExcluded }
+        self.mediumReason = media.isEmpty ? nil : self.reason(of: media)
         self.evaluateAddresses(tables)
     }
 
@@ -53,8 +60,7 @@ struct NetworkSnapshot {
         self.links.keys.filter { $0 != index && self.isUsable($0) }.sorted()
     }
 
-    private func evaluateLinks() -> UnreachableReason? {
-        let outward = self.links.values.filter { $0.kind != .loopback }
+    private func reason(of outward: [Link]) -> UnreachableReason? {
         if outward.contains(where: \.isUsable) { return nil }
         // Links that are not excluded come first, then the one closest to carrying traffic.
         let best = outward.max { left, right in

@@ -158,7 +158,8 @@ struct VerdictReducer {
     {
         if let reason = self.snapshot.linkReason { return reason }
         if deadLink != nil { return reason }
-        return self.snapshot.addressReasons[family] ?? reason
+        let found = self.snapshot.addressReasons[family] ?? reason
+        return [.noRoute, .noAddress, .linkLocalOnly].contains(found) ? self.snapshot.mediumReason ?? found : found
     }
 }
 

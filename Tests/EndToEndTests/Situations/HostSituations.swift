@@ -104,6 +104,54 @@ extension Situations {
                 rung: "carrier", party: "mine", says: ["uplink", "up2", "ignore_routes_with_linkdown"])
         }
 
+        @Test(
+            "A pulled cable of a host without IPv6, beside a link that has only a link-local address",
+            arguments: [false, true])
+        func linkLocalBeside(removesAddress: Bool) async throws {
+            let cable = SituationLab.Outage.ip(.router, "link set lan down", undo: Self.lanUp)
+            let beside = removesAddress ? [Self.containers, Self.withoutLease] : [Self.vpn]
+            try await lab().during([Self.withoutIPv6, cable] + beside) {
+                for subject in [nil, page, "203.0.113.10:80"] {
+                    let answer = try await $0.explain(subject)
+                    answer.expect(rung: "carrier", party: "mine", says: ["Plug in the cable of uplink"], not: ["DHCP"])
+                    #expect(answer.sentence == "This host: uplink has no carrier.")
+                }
+                let brief = try await $0.run(["explain", "--brief"])
+                #expect(brief.output == "This host: uplink has no carrier.\n", "\(brief)")
+                let status = try await $0.run(["status"])
+                #expect(status.output.contains("uplink has no carrier") && !status.output.contains("DHCP"), "\(status)")
+            }
+        }
+
+        /// Without IPv6, but for the addresses that every link has.
+        static let withoutIPv6 = SituationLab.Outage.ip(
+            .client, "-6 addr flush dev uplink scope global", undo: "link list")
+        /// As DHCP clients leave it once the carrier is lost.
+        private static let withoutLease = SituationLab.Outage(
+            begin: { try $0.namespace(.client).batch("link set up2 down\naddr flush dev uplink scope global") },
+            end: { try $0.namespace(.client).ip("link set up2 up") })
+        /// A link with nothing but a link-local address.
+        static let vpn = Self.link("vpn0", setUp: "link set vpn0 up")
+        /// A bridge of containers with nothing but a link-local address.
+        private static let containers = Self.link(
+            "veth0", setUp: "link add docker0 type bridge\nlink set docker0 up\nlink set veth0 master docker0 up")
+
+        private static func link(_ name: String, setUp commands: String) -> SituationLab.Outage {
+            SituationLab.Outage(
+                begin: {
+                    let router = $0.namespace(.router)
+                    try $0.namespace(.client).ip(
+                        "link add \(name) index 79 type veth peer name far0 netns \(router.name)")
+                    try router.ip("link set far0 up")
+                    try $0.namespace(.client).batch(commands)
+                    try $0.namespace(.client).waitForLinks(name)
+                },
+                end: {
+                    try $0.namespace(.client).ip("link del \(name)")
+                    if commands.contains("docker0") { try $0.namespace(.client).ip("link del docker0") }
+                })
+        }
+
         @Test("S45: there is no default route")
         func s45() async throws {
             let answer = try await lab().during(

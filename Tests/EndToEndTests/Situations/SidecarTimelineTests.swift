@@ -142,6 +142,11 @@ struct SidecarTimelineTests {
             "the uplink has no carrier", "mine", "local", ["uplink", "carrier"],
             .ip(.router, "link set lan down", undo: "link set lan up")),
         Outage(
+            "the uplink has no carrier, beside a link that has only a link-local address", "mine", "local",
+            ["uplink", "carrier"], Situations.ThisHost.withoutIPv6, Situations.ThisHost.vpn,
+            .ip(.router, "link set lan down", undo: "link set lan up")
+        ).with { $0.advises = ["cable of uplink"] },
+        Outage(
             "the uplink is switched off", "mine", "local", ["uplink"],
             .ip(.client, "link set uplink down", undo: "link set uplink up")),
         Outage(
