@@ -66,6 +66,16 @@ import TidegateCore
         #expect(sentence.count <= 90)
     }
 
+    @Test("An IP version that leads nowhere is part of the first line")
+    func deadFamily() {
+        var diagnosis = HostDiagnosis(explanation: PageState.sound, time: PageState.ago(3))
+        diagnosis.explanation.failingFamilies = [.ipv6]
+        let headline = Headline(
+            status: PageState.healthy.status, diagnosis: diagnosis, tasks: TaskSample([]),
+            record: HistoryRecord(from: PageState.ago(10)), targets: [], now: PageState.now)
+        #expect(headline.state.sentence == "Online, but IPv6 does not work.")
+    }
+
     @Test("While a silence is checked, the line says since when, and blames no party")
     func checking() {
         var diagnosis = HostDiagnosis(explanation: PageState.sound, time: PageState.ago(60))

@@ -69,7 +69,10 @@ enum ExplanationText {
     private static func result(_ explanation: Explanation, _ page: ExplanationPage) -> [String] {
         let result = explanation.result
         guard let quality = explanation.quality, let slow = quality.cause else {
-            return page.headline("\(explanation.target) works\(result.map { ": \($0)" } ?? "")", .good)
+            let failing = explanation.failingFamilies.first.map { ", but \($0.name) does not" }
+            let end = result.map { ": \($0)" } ?? failing ?? ""
+            return page.headline(
+                "\(explanation.target) works\(end)", result == nil && failing != nil ? .doubtful : .good)
         }
         let cause = Cause.slow(slow)
         return page.headline("\(explanation.target) works, but slowly: \(cause)", .doubtful)

@@ -65,6 +65,8 @@ public struct Explanation: Sendable, Hashable {
     public var conclusion: Conclusion
     /// What is worth knowing about a target that was reached, one clause each: a dead second address, a dead name server.
     public var findings: [String] = []
+    /// The IP versions that should reach a target that was reached over the other one, and do not.
+    package var failingFamilies: [AddressFamily] = []
     /// The failure that matters: that of the family that got furthest, nil if a family reaches the target.
     public var firstFailure: RungReport?
     /// What is wrong, of that family; nil if nothing is.
@@ -86,12 +88,9 @@ public struct Explanation: Sendable, Hashable {
         switch self.conclusion {
         case .works: return Sentence.fitting(works + (isInternet ? "" : self.result.map { ": \($0)" } ?? ""))
         case .worksBut:
-            let failing = self.ladders.first { ladder in
-                ladder.firstFailure != nil && ladder.cause != .unknown(.oneCheck)
-                    && (isInternet || self.addresses.contains { $0.family == ladder.family })
-            }
             if let slow = self.quality?.cause { return Sentence.fitting("slow: \(Cause.slow(slow))") }
-            let text = failing.map { "\($0.family.name) does not" + (isInternet ? " work" : "") } ?? self.findings.first
+            let failing = self.failingFamilies.first?.name
+            let text = failing.map { "\($0) does not" + (isInternet ? " work" : "") } ?? self.findings.first
             return Sentence.fitting(works + (text.map { ", but \($0)" } ?? ""))
         case .broken, .notChecked:
             let target = (try? HTTPURL(self.target).target) ?? (try? Target(self.target))

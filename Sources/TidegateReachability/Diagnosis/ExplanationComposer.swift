@@ -17,7 +17,9 @@ enum ExplanationComposer {
         var explanation = Explanation(
             target: findings.target.description, addresses: own, ladders: ladders, conclusion: .works)
         if isReached {
-            explanation.findings = ReachedFindings(findings: findings, ladders: ladders).clauses
+            let reached = ReachedFindings(findings: findings, ladders: ladders)
+            explanation.findings = reached.clauses
+            explanation.failingFamilies = reached.failing.filter { $0.cause != .unknown(.oneCheck) }.map(\.family)
             explanation.conclusion = explanation.findings.isEmpty ? .works : .worksBut
             return explanation
         }
@@ -76,12 +78,24 @@ struct ReachedFindings {
             + self.proxies
     }
 
+    /// The ladders that fail although their family has an address of the target, or a default route.
+    var failing: [Explanation.Ladder] {
+        self.ladders.filter { ladder in
+            guard ladder.firstFailure != nil else { return false }
+            guard self.findings.target.isInternet else {
+                return ladder.cause == .unknown(.oneCheck)
+                    || self.findings.name?.addresses.contains { $0.family == ladder.family } ?? true
+            }
+            // No provider carries packets of unique local addresses.
+            let verdict = self.findings.paths[ladder.family]?.verdict ?? .unknown
+            return verdict.level >= .routed && !verdict.notes.contains(.uniqueLocalSource)
+        }
+    }
+
     private var otherFamily: [String] {
-        self.ladders.compactMap { ladder in
+        self.failing.compactMap { ladder in
+            guard let failure = ladder.firstFailure else { return nil }
             let isOneCheck = ladder.cause == .unknown(.oneCheck)
-            guard let failure = ladder.firstFailure,
-                isOneCheck || self.findings.name?.addresses.contains(where: { $0.family == ladder.family }) ?? true
-            else { return nil }
             // The target was reached over this family anyway.
             if isOneCheck || ladder.rungs.contains(where: { $0.rung == .tcp && $0.status == .ok }),
                 failure.rung == .internet

@@ -119,6 +119,11 @@ struct Headline {
     }
 
     private var soundSentence: String {
+        guard let family = self.diagnosis?.explanation.failingFamilies.first else { return self.working }
+        return "\(self.working.dropLast()), but \(family.name) does not work."
+    }
+
+    private var working: String {
         switch (self.status.level, self.highestAnswer) {
         case (.online, _): "Online."
         case (.unknown, _):

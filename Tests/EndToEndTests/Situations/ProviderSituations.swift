@@ -45,6 +45,36 @@ extension Situations {
             #expect(end.errors.hasSuffix("(your provider)\n"), "\(end)")
         }
 
+        @Test(
+            "Without a target, a version of IP that dies behind the router is part of the conclusion",
+            arguments: [("ipv6", "IPv6", "203.0.113.53"), ("ipv4", "IPv4", "2001:db8:113::53")])
+        func deadFamily(_ family: String, _ name: String, _ resolver: String) async throws {
+            try await lab().during(
+                .rules(.router, "chain f { type filter hook forward priority 0; meta nfproto \(family) drop; }"),
+                .resolvers(resolver)
+            ) { lab in
+                let answer = try await lab.explain(nil)
+                answer.expect(rung: nil, party: nil, says: ["\(name) does not work"])
+                let text = try await lab.run(["explain"])
+                #expect(text.output.hasPrefix("the internet works, but \(name) does not\n"), "\(text)")
+                let brief = try await lab.run(["explain", "--brief"])
+                #expect(brief.output == "Online, but \(name) does not work.\n" && brief.status == 0, "\(brief)")
+            }
+        }
+
+        @Test("Without a target, a host that has only link-local IPv6 addresses lacks nothing")
+        func linkLocalOnly() async throws {
+            try await lab().during(
+                .ip(.client, "-6 addr flush dev uplink scope global", undo: "link list"),
+                .rules(.router, "chain f { type filter hook forward priority 0; meta nfproto ipv6 drop; }")
+            ) { lab in
+                let answer = try await lab.explain(nil)
+                answer.expect(rung: nil, party: nil, not: ["IPv6"])
+                let brief = try await lab.run(["explain", "--brief"])
+                #expect(brief.output == "Online.\n", "\(brief)")
+            }
+        }
+
         @Test("S2: the gateway has no route to the resolver")
         func s2() async throws {
             let answer = try await lab().during(

@@ -216,6 +216,24 @@ struct SidecarTimelineTests {
         }
     }
 
+    @Test("A version of IP that leads nowhere is part of the first line of a host that is online")
+    func deadFamily() async throws {
+        let lab = try await SituationLab()
+        let outage = Outage("IPv6 is dead", nil, "online", []).with { $0.internetCheck = "http://203.0.113.30/" }
+        try await lab.withSidecar(observing: outage) { sidecar in
+            try await sidecar.expectSound(outage)
+            let rules = "chain f { type filter hook forward priority 0; meta nfproto ipv6 drop; }"
+            try await lab.during([.rules(.router, rules)]) { _ in
+                let isShown = try await eventually(within: .seconds(45)) {
+                    try await sidecar.page().headline == "Online, but IPv6 does not work."
+                }
+                let headline = try await sidecar.page().headline
+                #expect(isShown, "\(headline): \(sidecar.log)")
+            }
+            #expect(try await eventually { try await sidecar.page().headline == "Online." }, "\(sidecar.log)")
+        }
+    }
+
     private func follow(_ outage: Outage, _ traffic: Traffic) async throws {
         let lab = try await SituationLab()
         let hasTarget = traffic == .target

@@ -5,7 +5,7 @@ import TidegateTestKit
 /// What listens in the servers' namespace.
 ///
 /// 203.0.113.10 is a healthy web server; 11 does not exist; 20 to 23 have wrong certificates, or none on port 443; 24
-/// to 28 accept connections and then misbehave; 30 is what internet checks ask; 53 is the resolver, 54 one that denies
+/// to 28 accept connections and then misbehave; 30 is what internet checks ask; 53 is the resolver, over both versions of IP, 54 one that denies
 /// and blocks names, 55 has none, 56 refuses, 57 is silent, 58 answers everything after 1.5 s.
 final class SituationServices: Sendable {
     private static let numbers = [10, 20, 21, 22, 23, 24, 30, 53, 54, 55, 56, 57, 58]
@@ -74,7 +74,12 @@ final class SituationServices: Sendable {
         let names = "--addn-hosts=\(files.path("names"))"
         self.programs = [
             try namespace.start(["nginx", "-e", "stderr", "-c", files.path("nginx.conf")]),
-            try nameServer(53, ["--local=/example/", names, root, "--address=/ads.example/203.0.113.10"]),
+            try nameServer(
+                53,
+                [
+                    "--listen-address=2001:db8:113::53", "--local=/example/", names, root,
+                    "--address=/ads.example/203.0.113.10",
+                ]),
             try nameServer(54, ["--local=/example/", root, "--address=/ads.example/0.0.0.0"]),
             try nameServer(56, []),
         ]

@@ -63,10 +63,14 @@ enum ExplanationSamples {
             .init(family: .ipv6, rungs: lower + [address6, route6, gateway, dns] + answer),
         ], conclusion: .works)
 
-    static let reachedBut = Explanation(
-        target: "https://api.example.com/health", addresses: addresses("198.51.100.2", "2001:db8::2"),
-        ladders: [.init(family: .ipv4, rungs: lower + [address4, route4, gateway, dns] + answer), noIPv6],
-        conclusion: .worksBut, findings: ["IPv6 does not work: no address"])
+    static let reachedBut: Explanation = {
+        var explanation = Explanation(
+            target: "https://api.example.com/health", addresses: addresses("198.51.100.2", "2001:db8::2"),
+            ladders: [.init(family: .ipv4, rungs: lower + [address4, route4, gateway, dns] + answer), noIPv6],
+            conclusion: .worksBut)
+        (explanation.findings, explanation.failingFamilies) = (["IPv6 does not work: no address"], [.ipv6])
+        return explanation
+    }()
 
     static func broken(
         _ target: String, _ addresses: [IPAddress], _ ladders: [Explanation.Ladder], _ cause: Cause, _ advice: String

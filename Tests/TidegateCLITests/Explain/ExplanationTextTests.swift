@@ -49,6 +49,17 @@ import TidegateCore
         #expect(self.text(explanation).hasPrefix("No internet: eth0 has no carrier\nfails at   carrier\n"))
     }
 
+    @Test("An IP version that leads nowhere is part of the first line about the internet")
+    func deadFamily() {
+        var explanation = Explanation(target: Explanation.internet, addresses: [], ladders: [], conclusion: .worksBut)
+        (explanation.findings, explanation.failingFamilies) = (["IPv4 does not work: no answer"], [.ipv4])
+        #expect(
+            self.text(explanation) == """
+                the internet works, but IPv4 does not
+                but        IPv4 does not work: no answer
+                """)
+    }
+
     private static let report = DaemonReport(
         targets: [
             .init(name: "api", target: "api.example.com:443", level: "online", reached: true),
