@@ -90,6 +90,8 @@ extension UnknownCause {
         case .hostOrPath:
             "Look for a rule of this host that drops it (nft list ruleset); without one, a filter on the way drops it."
         case .oneCheck: "Check the URL, or add a second server (--internet-check): one failing server proves no outage."
+        case .forwarder:
+            "Run tidegate explain: it asks beyond the gateway, and so tells the resolver from the provider."
         case .silence where target.address?.isUnspecified ?? false:
             "Try one host by its address: tidegate explain 1.1.1.1:443."
         case .silence:

@@ -92,8 +92,11 @@ struct Facts: Sendable {
     }
 
     /// The cause if name servers on this host's link fail and no host beyond the gateway answers; nil if one does.
+    ///
+    /// Without a witness, either they or the provider may be responsible.
     var forwarderCause: Cause? {
-        guard self.seen.isForwarded, self.isAnyoneAsked, !self.isEndProven else { return nil }
+        guard self.seen.isForwarded, !self.isEndProven else { return nil }
+        guard self.isAnyoneAsked else { return .unknown(.forwarder) }
         return self.lastRouters.first.map { .provider(.ends(after: $0)) }
             ?? .provider(.nothingBeyond(gateway: self.gateway.address))
     }

@@ -48,10 +48,28 @@ extension DecisionTable {
             clause: { facts in
                 let name = facts.seen.proxy.map { "the name of the proxy \($0)" } ?? "the name"
                 return "the resolver says that \(name) has no address"
-            }, if: { $0.isAny(of: .resolveFailed) && $0.seen.resolveFailure == .nameNotFound }),
+            },
+            if: { facts in
+                facts.isAny(of: .resolveFailed) && facts.seen.resolveFailure == .nameNotFound
+                    && (facts.isBeyondProven || !facts.isAnyoneAsked)
+            }),
         Rule("the name exists without an address of the version") { facts in
             guard case .noRecord(let name, let family)? = facts.seen.lookup else { return nil }
             return .thisHost(.missingRecord(name, of: family))
+        },
+        // The server's failure stands for that of its upstream.
+        Rule("a server on the own link fails, and no host beyond the gateway answers", isFinal: false) { facts in
+            switch facts.seen.lookup {
+            case .fails(let server, code: _)?, .denied(_, by: let server, deniesOthers: true)?:
+                guard let cause = facts.forwarderCause, server != facts.gateway.address else {
+                    return facts.forwarderCause
+                }
+                // A server beside the gateway says nothing about the gateway.
+                var seen = facts.seen
+                seen.lookup = .silent([])
+                return cause.party == .unknown ? cause : DecisionTable.cause(of: seen)
+            default: return nil
+            }
         },
         Rule("the server denies a name that exists") { facts in
             guard case .denied(let name, let server, deniesOthers: true)? = facts.seen.lookup else { return nil }
@@ -62,10 +80,6 @@ extension DecisionTable {
             return .thisHost(.nameNotFound(name, resolver: server))
         },
         Rule("no name server is configured") { $0.seen.lookup == .noServer ? .thisHost(.noNameserver) : nil },
-        // The server's failure stands for that of its upstream.
-        Rule("a server on the own link fails, and no host beyond the gateway answers", isFinal: false) { facts in
-            if case .fails? = facts.seen.lookup { facts.forwarderCause } else { nil }
-        },
         Rule("the server answers with a failure") { facts in
             guard case .fails(let server, let code)? = facts.seen.lookup else { return nil }
             return .resolver(.fails(server, code: code))

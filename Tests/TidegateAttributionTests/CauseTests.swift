@@ -55,7 +55,7 @@ import TidegateAttribution
             .server(.responseSilent), .server(.responseReset), .server(.bodyStopped), .server(.notHTTP),
             .server(.status(500)), .server(.status(503)), .server(.status(429)),
             .unknown(.routerOrProvider(gateway: gateway)), .unknown(.silence), .unknown(.notEnoughTime),
-            .unknown(.hostOrPath), .unknown(.oneCheck),
+            .unknown(.hostOrPath), .unknown(.oneCheck), .unknown(.forwarder),
         ]
     }
 

@@ -124,6 +124,53 @@ import TidegateCore
         #expect(DecisionTable.cause(of: evidence) == row.cause)
     }
 
+    private static let failures: [LookupFailure] = [
+        .fails(gateway, code: "SERVFAIL"), .fails(gateway, code: "REFUSED"), .silent([gateway]),
+        .denied("www.test", by: gateway, deniesOthers: true),
+    ]
+
+    private func forwarder(
+        _ lookup: LookupFailure, _ gateway: SilenceEvidence.Gateway, _ witnesses: [Witness]
+    ) -> Cause {
+        var evidence = FailureEvidence(failure: .resolveFailed, before: .unknown, after: .unknown)
+        (evidence.lookup, evidence.gateway, evidence.witnesses) = (lookup, gateway, witnesses)
+        (evidence.isForwarded, evidence.isOfThisPath) = (true, true)
+        return DecisionTable.cause(of: evidence)
+    }
+
+    @Test("A router that resolves names is charged only if a host beyond it answers", arguments: failures)
+    func forwarder(_ lookup: LookupFailure) {
+        let gateway = SilenceEvidence.Gateway.answers(Self.gateway)
+        #expect(self.forwarder(lookup, gateway, []) == .unknown(.forwarder))
+        for kind in [Witness.Kind.target, .hopWalk, .connection, .internetCheck] {
+            let silent = self.forwarder(lookup, gateway, [Witness(kind, .nothing)])
+            #expect(silent == .provider(.nothingBeyond(gateway: Self.gateway)), "\(kind)")
+            let answering = [Witness(kind, .beyond(nil)), Witness(.target, .nothing)]
+            #expect(self.forwarder(lookup, gateway, answering).party == .resolver, "\(kind)")
+        }
+        let edge = self.forwarder(
+            lookup, gateway, [Witness(.hopWalk, .router(Self.router)), Witness(.target, .nothing)])
+        #expect(edge.party == .upstream)
+    }
+
+    @Test("A resolver beside a dead router fails because of the router", arguments: failures)
+    func besideDeadRouter(_ lookup: LookupFailure) {
+        let lost = SilenceEvidence.Gateway.unresolved(Self.resolver, link: "eth0", wasReachable: true)
+        let cause = self.forwarder(lookup, lost, [Witness(.target, .nothing)])
+        #expect(cause == .router(.silent(Self.resolver, link: "eth0", lastConfirmed: nil)))
+    }
+
+    @Test("A name that a resolver denies while nothing beyond the gateway answers is not the request's failure")
+    func deniedTask() {
+        var evidence = FailureEvidence(failure: .resolveFailed, before: .unknown, after: .unknown)
+        evidence.resolveFailure = .nameNotFound
+        #expect(DecisionTable.party(of: evidence) == .mine)
+        (evidence.gateway, evidence.witnesses) = (.answers(Self.gateway), [Witness(.target, .nothing)])
+        #expect(DecisionTable.party(of: evidence) == .upstream)
+        evidence.witnesses.append(Witness(.target, .beyond(nil)))
+        #expect(DecisionTable.party(of: evidence) == .mine)
+    }
+
     @Test("A resolver that answers a later diagnosis is acquitted, and no other silence is")
     func revision() {
         let answering = SilenceEvidence(

@@ -376,6 +376,128 @@ struct ExplainComposerTests {
         #expect(ExplanationComposer.compose(findings).party == .resolver)
     }
 
+    @Test(
+        "Without a target, a witness beyond the gateway tells whose failure that of a resolver on the own link is",
+        arguments: [DNSOutcome.failed(code: "SERVFAIL"), .failed(code: "REFUSED"), .timedOut, .nameNotFound])
+    func hostForwarder(_ outcome: DNSOutcome) throws {
+        let target = try address("203.0.113.10")
+        var way = Self.way(Self.server4)
+        (way.subject, way.addresses) = (.sentinel(Self.server4), [])
+        (way.gateway.udpProbe, way.gateway.probedAgo) = (.answered, .seconds(1))
+        var onLink = way.verdict
+        onLink.path?.gateway = nil
+        var findings = LadderFindings(target: .internet, families: [.ipv4])
+        findings.links = [Self.eth0]
+        findings.name = NameFindings(
+            name: "a.root-servers.net",
+            servers: [ResolverFindings(server: Self.gateway4, verdict: onLink, control: outcome)])
+        func cause(_ answer: HTTPCheck.Result?) -> Cause? {
+            way.web = answer.map { [target: $0] } ?? [:]
+            findings.paths = [.ipv4: way]
+            return ExplanationComposer.compose(findings).cause
+        }
+        // A network may have no names but its own.
+        #expect(cause(nil) == (outcome == .nameNotFound ? nil : .unknown(.forwarder)))
+        #expect(cause(Self.timedOut) == .provider(.nothingBeyond(gateway: Self.gateway4)))
+        let edge = try address("100.64.0.1")
+        let spent = ICMPError(offender: edge, type: 11, code: 0)
+        way.walk = HopWalkResult(
+            destination: Self.server4, port: 53, hops: [.silent, .answered(spent, by: edge, after: .zero)])
+        #expect(cause(Self.timedOut) == .provider(.ends(after: edge)), "no router beyond the gateway is an end")
+        way.walk = nil
+        #expect(cause(HTTPCheck.Result(reached: .connect))?.party == (outcome == .nameNotFound ? nil : .resolver))
+    }
+
+    /// A family's way to the internet as a whole, and how far packets come on it.
+    private static func out(_ sentinel: IPAddress, via gateway: IPAddress, _ last: HopWalkResult.Outcome)
+        -> PathFindings
+    {
+        var way = self.way(sentinel)
+        (way.subject, way.addresses) = (.sentinel(sentinel), [])
+        way.verdict.path?.gateway = gateway
+        (way.gateway.udpProbe, way.gateway.probedAgo) = (.answered, .seconds(1))
+        way.walk = HopWalkResult(destination: sentinel, port: 53, hops: [.silent, last])
+        return way
+    }
+
+    private func internet(_ ways: [AddressFamily: PathFindings], _ links: [Link] = [eth0]) -> Explanation {
+        var findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
+        (findings.links, findings.paths) = (links, ways)
+        findings.name = NameFindings(name: "a.root-servers.net")
+        return ExplanationComposer.compose(findings)
+    }
+
+    @Test(
+        "Without a target, a family with a default route that leads nowhere is part of the conclusion",
+        arguments: AddressFamily.allCases)
+    func deadFamily(_ dead: AddressFamily) throws {
+        let reached = HopWalkResult.Outcome.reached(.refused, after: .milliseconds(9))
+        let gateway6 = try address("fe80::1")
+        let edge = try address(dead == .ipv6 ? "2001:db8:100::1" : "100.64.0.1")
+        let noRoute = ICMPError(offender: edge, type: dead == .ipv6 ? 1 : 3, code: 0)
+        for end in [HopWalkResult.Outcome.silent, .answered(noRoute, by: edge, after: .zero)] {
+            let explanation = self.internet([
+                .ipv4: Self.out(Self.server4, via: Self.gateway4, dead == .ipv4 ? end : reached),
+                .ipv6: Self.out(try self.server6(), via: gateway6, dead == .ipv6 ? end : reached),
+            ])
+            #expect(explanation.conclusion == .worksBut && explanation.party == nil, "\(explanation)")
+            #expect(explanation.sentence == "Online, but \(dead.name) does not work.")
+            #expect(explanation.findings.first?.hasPrefix("\(dead.name) does not work: ") == true)
+        }
+    }
+
+    @Test("A family without a global address or a default route is no finding of an internet that works")
+    func absentFamily() throws {
+        let out4 = Self.out(Self.server4, via: Self.gateway4, .reached(.refused, after: .milliseconds(9)))
+        var out6 = Self.out(try self.server6(), via: try address("fe80::1"), .silent)
+        out6.verdict.notes = [.uniqueLocalSource]
+        for reason in [UnreachableReason.linkLocalOnly, .noAddress, .noRoute, nil] {
+            let local = Self.way(try self.server6(), Verdict(level: .local, reason: reason))
+            let explanation = self.internet([.ipv4: out4, .ipv6: reason == nil ? out6 : local])
+            #expect(explanation.sentence == "Online." && explanation.findings.isEmpty, "\(explanation)")
+        }
+    }
+
+    @Test(
+        "A pulled cable counts, and not that another link has only a link-local IPv6 address", arguments: [true, false])
+    func linkLocalBeside(isInternet: Bool) throws {
+        var down = Self.eth0
+        (down.hasCarrier, down.operState, down.reason) = (false, .down, .noCarrier)
+        let vpn0 = Link(
+            name: "vpn0", index: 78, kind: .tunnel, isAdminUp: true, hasCarrier: true, operState: .unknown, reason: nil,
+            usableFamilies: [])
+        var way4 = Self.way(Self.server4, Verdict(level: .local, reason: .noCarrier))
+        way4.deadLink = 77
+        let ways: [AddressFamily: PathFindings] = [
+            .ipv4: way4, .ipv6: Self.way(try self.server6(), Verdict(level: .local, reason: .linkLocalOnly)),
+        ]
+        let explanation =
+            isInternet
+            ? self.internet(ways, [down, vpn0])
+            : ExplanationComposer.compose(
+                try self.findings(
+                    "api.test:80", ways, name: self.name([Self.server4, try self.server6()]), links: [down, vpn0]))
+        #expect(explanation.sentence == "This host: eth0 has no carrier.", "\(explanation)")
+        #expect(explanation.advice.hasPrefix("Plug in the cable of eth0"))
+    }
+
+    @Test("A link without an address is named where only a bridge of containers has one", arguments: [true, false])
+    func noLease(hasLease: Bool) throws {
+        var eth0 = Self.eth0
+        eth0.usableFamilies = hasLease ? [.ipv4] : []
+        let bridge = Link(
+            name: "docker0", index: 79, kind: .bridge, isAdminUp: true, hasCarrier: true, operState: .up, reason: nil,
+            usableFamilies: [.ipv4])
+        var way4 = Self.way(Self.server4, Verdict(level: .local, reason: .noRoute))
+        way4.subject = .sentinel(Self.server4)
+        let way6 = Self.way(try self.server6(), Verdict(level: .local, reason: .linkLocalOnly))
+        let explanation = self.internet([.ipv4: way4, .ipv6: way6], [bridge, eth0])
+        let advice =
+            hasLease
+            ? "Add a default IPv4 route: no route leads out." : "Give eth0 an IPv4 address, or start its DHCP client."
+        #expect(explanation.advice == advice, "\(explanation)")
+    }
+
     @Test("What this host's own filter drops is its own failure")
     func filtered() throws {
         var way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: nil, failure: .timedOut))

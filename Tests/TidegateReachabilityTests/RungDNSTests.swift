@@ -153,7 +153,9 @@ struct RungDNSTests {
     func belief() throws {
         func cause(_ control: DNSOutcome) throws -> Cause {
             var findings = LadderFindings(target: try ExplainTarget("x.test"), families: [.ipv4])
-            findings.name = NameFindings(name: "x.test", servers: [Self.resolver(.nameNotFound, control: control)])
+            let path = NetworkPath(interface: "eth0", index: 77, gateway: Self.server)
+            let server = Self.resolver(.nameNotFound, control: control, Verdict(level: .routed, path: path))
+            findings.name = NameFindings(name: "x.test", servers: [server])
             let report = RungReport(rung: .dns, status: .bad, reason: .nameNotFound)
             return CauseFinder(findings: findings, path: nil).cause(of: report).cause
         }

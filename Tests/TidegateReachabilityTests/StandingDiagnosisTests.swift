@@ -65,8 +65,40 @@ import TidegateTesting
         self.standing.record(Self.provider, from: self.at(0), to: self.at(1))
         self.standing.record(Self.unexplained, from: self.at(5), to: self.at(6))
         #expect(self.standing.latest?.explanation.party == .upstream)
-        self.standing.record(Self.broken(.resolver(.silent([])), at: .dns), from: self.at(10), to: self.at(11))
+        self.standing.record(
+            Self.broken(.router(.silent(IPAddress(ipv4: 1), link: "eth0", lastConfirmed: nil))), from: self.at(10),
+            to: self.at(11))
+        #expect(self.standing.latest?.explanation.party == .gateway)
+    }
+
+    @Test("A resolver on the own link ends no outage of the provider until a host beyond the gateway answers")
+    mutating func forwarder() {
+        self.standing.suspect(since: self.at(10))
+        self.standing.record(Self.provider, from: self.at(11), to: self.at(13))
+        let untold = Self.broken(.unknown(.forwarder), at: .dns)
+        for second: Int64 in [16, 21, 26, 60] {
+            self.standing.record(untold, from: self.at(second), to: self.at(second + 1))
+            #expect(self.standing.latest?.explanation.cause == .provider(.nothingBeyond(gateway: nil)))
+            #expect(self.standing.latest?.since == self.at(10).wall && self.standing.latest?.isBroken == true)
+        }
+        // A host beyond the gateway answers.
+        let failing = Self.broken(.resolver(.fails(nil, code: "SERVFAIL")), at: .dns)
+        self.standing.record(failing, from: self.at(65), to: self.at(66))
+        #expect(self.standing.latest?.explanation.party == .upstream, "a resolver recovers a moment later")
+        self.standing.record(failing, from: self.at(70), to: self.at(71))
         #expect(self.standing.latest?.explanation.party == .resolver)
+    }
+
+    @Test("A resolver that still fails once the provider is back is no outage if it answers the next measurement")
+    mutating func lateResolver() {
+        let failing = Self.broken(.resolver(.fails(nil, code: "SERVFAIL")), at: .dns)
+        for second: Int64 in [0, 100] {
+            self.standing.record(Self.provider, from: self.at(second), to: self.at(second + 1))
+            self.standing.record(failing, from: self.at(second + 5), to: self.at(second + 6))
+            #expect(self.standing.latest?.explanation.party == .upstream)
+            self.standing.record(Self.sound, from: self.at(second + 10), to: self.at(second + 11))
+            #expect(self.standing.latest?.isBroken == false)
+        }
     }
 
     @Test("A measurement that began before the silence does not explain it; the next one does")

@@ -241,6 +241,8 @@ package enum UnknownCause: Sendable, Hashable {
     case hostOrPath
     /// Internet checks of one server fail, which does not affect the others.
     case oneCheck
+    /// Name servers on this host's link fail, and no party beyond the gateway was asked.
+    case forwarder
     /// The target does not answer, and no other party was asked.
     case silence
     /// The time ran out before anything failed.
@@ -252,6 +254,8 @@ package enum UnknownCause: Sendable, Hashable {
             ("routerOrProvider", "neither the gateway \(gateway) nor anything beyond it answers")
         case .hostOrPath: ("hostOrPath", "no router answers a TCP packet, and routers answer UDP packets")
         case .oneCheck: ("oneCheck", "only the internet check of one server fails")
+        case .forwarder:
+            ("forwarderFails", "the resolver on the link fails, and nothing beyond the gateway was asked")
         case .silence: ("silence", "no answer, and nothing says why")
         case .notEnoughTime: ("notEnoughTime", "the time ran out before anything failed")
         }

@@ -177,7 +177,7 @@ struct CauseFinder {
         let gateway = path.provenGateway
         // A walk to a resolver on the link contacts no party beyond it, and a walk that this host could not send
         // contacts no party at all.
-        let isBesideGateway = path.subject == .resolver(path.subject.address) && gateway == nil
+        let isBesideGateway = path.subject == .resolver(path.subject.address) && path.verdict.path?.gateway == nil
         let walks = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap(\.self)
         var witnesses = walks.filter { $0.failure == nil }.map {
             $0.witness(past: gateway, asking: path.subject.address)

@@ -90,9 +90,12 @@ package final class HTTPTargetChecker: TargetChecker {
         {
             return finding.failure
         }
-        // Targets that fail together usually have one cause, which a single diagnosis finds.
+        // Targets that fail together usually have one cause, which a single diagnosis finds. During an outage of the way
+        // out, the answer of a resolver or of a router says nothing about the target.
+        let isOfOthers = failure.reason.rung == .dns || failure.reason == .hostUnreachable
+        let isSilent = failure.reason == .timeout || failure.reason == .resolverTimeout
         var cause =
-            failure.reason == .timeout || failure.reason == .resolverTimeout
+            isSilent || isOfOthers && host.latest?.isBroken ?? false
             ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
         if cause == nil {
             let limits = Thresholds.targetDiagnosis
@@ -104,7 +107,7 @@ package final class HTTPTargetChecker: TargetChecker {
             cause = explanation.conclusion == .broken ? explanation.cause : nil
             // The resolvers answer the diagnosis: they were slow before, or packets were lost.
             if failure.reason == .resolverTimeout, explanation.conclusion != .notChecked { failure.party = .unknown }
-            if cause?.party == .unknown { cause = nil }
+            if cause?.party == .unknown, cause != .unknown(.forwarder) { cause = nil }
         }
         guard let cause else {
             self.state.withLock { $0.findings[request.target] = nil }

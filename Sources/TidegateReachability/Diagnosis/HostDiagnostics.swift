@@ -12,6 +12,7 @@ package final class HostDiagnostics: Sendable {
         /// True while the published level reflects an outage.
         var isLevelSet = false
         var evidence: [AddressFamily: SilenceEvidence] = [:]
+        var gateways: [AddressFamily: IPAddress] = [:]
         var endedAt: MonotonicTime?
         var silent = SilentAttempts()
         var running: Task<Bool, Never>?
@@ -127,9 +128,9 @@ package final class HostDiagnostics: Sendable {
         var cause = outage?.cause
         if let address {
             guard let gateway, gateway != address, let evidence = self.evidence(address.family),
-                evidence.gateway.address == gateway
+                self.state.withLock({ $0.gateways[address.family] }) == gateway
             else { return nil }
-            let own = outage?.ladders.first { $0.family == address.family }?.cause
+            let own = outage?.ladders.first { $0.family == address.family && $0.cause?.party != .unknown }?.cause
             cause = own ?? cause ?? DecisionTable.cause(of: evidence)
         }
         // If all paths end behind one router, a silent target is behind it as well.
@@ -160,7 +161,7 @@ package final class HostDiagnostics: Sendable {
             state.running = nil
             guard state.standing.path == path else { return nil }
             state.standing.record(found.explanation, from: began, to: ended)
-            (state.evidence, state.endedAt) = (found.evidence, now)
+            (state.evidence, state.gateways, state.endedAt) = (found.evidence, found.gateways, now)
             return state.silent.revisions(by: found.evidence, before: start, at: now)
         }
         guard let revisions else {
@@ -290,10 +291,13 @@ struct HostFindings: Sendable {
     var explanation: Explanation
     /// The evidence about each family's gateway and about what lies beyond it.
     var evidence: [AddressFamily: SilenceEvidence] = [:]
+    /// The gateway of each family's default path.
+    var gateways: [AddressFamily: IPAddress]
     /// The families over which the internet check URLs answer.
     var answering: [AddressFamily]
 
     init(_ findings: LadderFindings) {
+        self.gateways = findings.paths.compactMapValues { $0.verdict.path?.gateway }
         self.explanation = ExplanationComposer.compose(findings)
         self.answering = findings.paths.filter {
             $0.value.internet.map(ConnectivityEvaluator.connectivity) == .full

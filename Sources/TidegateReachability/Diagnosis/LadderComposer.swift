@@ -42,7 +42,12 @@ struct LadderComposer {
             return Explanation.Ladder(family: self.family, rungs: rungs)
         }
         let finder = CauseFinder(findings: self.findings, path: path)
-        guard !finder.witnesses.contains(where: \.isBeyondGateway) else {
+        // A router without a route proves only the way to itself, as any router does beside a forwarder that knows no name.
+        let isDenied = self.findings.name?.isForwarded ?? false && self.findings.name?.isDenied ?? false
+        let isProven = finder.witnesses.contains {
+            $0.isEnd || $0.isBeyondGateway && !isDenied && $0.refusal?.kind != .noRoute
+        }
+        guard !isProven else {
             let proven = rungs.map { report in
                 guard report.rung == .internet, report.status == .unknown else { return report }
                 var report = report
@@ -52,6 +57,10 @@ struct LadderComposer {
                 return report
             }
             return Explanation.Ladder(family: self.family, rungs: proven)
+        }
+        if isDenied, !finder.witnesses.isEmpty {
+            let (cause, rung) = finder.cause(of: RungReport(rung: .dns, status: .bad, reason: .resolverFailed))
+            return self.ladder(rungs, cause, rung)
         }
         // Without a walk, no party beyond the gateway was contacted.
         guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }

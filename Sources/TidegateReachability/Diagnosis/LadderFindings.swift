@@ -220,12 +220,16 @@ extension NameFindings {
         return refusing.map { .refused($0.server) } ?? .fails(self.servers.first?.server, code: nil)
     }
 
-    /// True if every server is on this host's own link or on this host itself.
+    /// True if a server is on this host's own link or on this host itself, so that it asks others beyond the gateway.
     var isForwarded: Bool {
-        !self.servers.isEmpty
-            && self.servers.allSatisfy { server in
-                server.verdict.path.map { $0.gateway == nil && !server.verdict.notes.contains(.tunnel) } ?? false
-            }
+        self.servers.contains { server in
+            server.verdict.path.map { $0.gateway == nil && !server.verdict.notes.contains(.tunnel) } ?? false
+        }
+    }
+
+    /// True if no server answers for a name that is known to exist, and one denies it.
+    var isDenied: Bool {
+        self.servers.contains(where: \.deniesControl) && !self.servers.contains { $0.hasAnswered && !$0.deniesControl }
     }
 
     private func missing(_ wanted: AddressFamily?) -> LookupFailure {

@@ -89,7 +89,7 @@ extension PathDiagnosis {
                 if let (position, server) = part.server { (found.servers[position], silent) = (server, silent - 1) }
                 isTime = isTime || part.isTime
                 if !part.isTime { left -= 1 }
-                let hasAnswer = found.servers.contains(where: \.hasAnswered)
+                let hasAnswer = found.servers.contains { $0.hasAnswered && !$0.deniesControl }
                 let isEnough = silent == 0 ? hasAnswer : isTime && (hasAnswer || found.isSilenceExplained)
                 if isEnough || left == 0 { group.cancelAll() }
             }

@@ -43,17 +43,18 @@ extension PathDiagnostics {
     }
 
     /// Whether configured targets behind the default gateways still answer connections, if they answered their last
-    /// checks.
+    /// checks or failed with the way out.
     ///
     /// If resolvers are silent, these targets may be the only parties beyond the gateway to contact.
     func targets(within limit: Duration) async -> [IPAddress: HTTPCheck.Result] {
         let status = self.monitor.status
         let gateways = status.families.compactMap(\.verdict.path?.gateway)
-        let answering = status.targets.filter {
-            $0.target.port != nil && status.checks[$0.target]?.isAnswered ?? false
-        }
+        let checked = status.targets.filter { $0.target.port != nil }
+        let asked =
+            checked.filter { status.checks[$0.target]?.isAnswered ?? false }
+            + checked.filter { status.checks[$0.target]?.isWayOutFailing ?? false }
         let questions = gateways.flatMap { gateway in
-            answering.compactMap { target in
+            asked.compactMap { target in
                 target.addresses.first { $0.verdict.path?.gateway == gateway }.map {
                     HTTPCheck.Request(
                         url: HTTPURL(scheme: .http, target: target.target), address: $0.address, lastStage: .connect,

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import TidegateCore
 
 /// The single diagnosis of this host that headline, status, log and metrics show; kept until evidence contradicts it.
@@ -16,6 +17,8 @@ struct StandingDiagnosis: Sendable, Hashable {
     private(set) var path = 0
     // When the first unanswered packet was sent, until its cause is decided.
     private var silence: Moment?
+    // True if the last measurement blames the resolver for a known outage of the way out.
+    private var isDoubted = false
 
     /// Records that a packet sent at `moment` has not been answered.
     ///
@@ -55,10 +58,13 @@ struct StandingDiagnosis: Sendable, Hashable {
             return
         }
         found.since = before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence?.wall ?? start.wall
-        // An inconclusive measurement does not contradict a conclusive one.
-        if explanation.party == .unknown, let before, before.isBroken, before.explanation.party != .unknown {
+        // An inconclusive measurement does not contradict a conclusive one. A resolver recovers a moment after the way
+        // out, so a single measurement does not blame it.
+        let isDoubt = explanation.party == .resolver && before?.explanation.party?.isWayOut ?? false && !self.isDoubted
+        if explanation.party == .unknown || isDoubt, let before, before.isBroken, before.explanation.party != .unknown {
             found.explanation = before.explanation
         }
+        self.isDoubted = isDoubt
         self.silence = nil
         self.latest = found
     }

@@ -220,6 +220,9 @@ extension TargetCheckReport {
     /// True if the last check had an answer, even one that is an error.
     var isAnswered: Bool { self.isReached.map { $0 || self.lastFailure?.reason.isAnswer ?? false } ?? false }
 
+    /// True if the last check failed because nothing beyond this host or its gateway answers.
+    var isWayOutFailing: Bool { self.isReached == false && self.lastFailure?.party.isWayOut ?? false }
+
     fileprivate mutating func record(_ outcome: TargetCheck.Outcome, since start: WallTime?, at now: WallTime) {
         let since = self.isReached == false ? self.lastFailure?.since : start
         self.certificateExpiry = outcome.certificateExpiry ?? self.certificateExpiry

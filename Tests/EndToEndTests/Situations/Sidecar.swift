@@ -51,6 +51,13 @@ struct Sidecar {
 
     func get(_ path: String) async throws -> String { try await self.daemon.get(path) }
 
+    /// The bodies of several paths, which one program asks for one after another.
+    func get(_ paths: [String]) async throws -> [String] {
+        let urls = paths.dropLast().map(self.daemon.url)
+        let text = try await self.daemon.get(paths.last ?? "/", ["-w", "\u{1}"] + urls)
+        return text.split(separator: "\u{1}", omittingEmptySubsequences: false).dropLast().map(String.init)
+    }
+
     /// The page; looking at it has the ladder measured, too.
     func page() async throws -> SidecarPage { SidecarPage(try await self.get("/")) }
 

@@ -509,5 +509,5 @@ extension Sidecar {
 }
 
 extension ParseStrategy where Self == Date.ISO8601FormatStyle {
-    fileprivate static var iso8601WithFraction: Self { .init(includingFractionalSeconds: true) }
+    static var iso8601WithFraction: Self { .init(includingFractionalSeconds: true) }
 }
