@@ -33,7 +33,7 @@ package final class Inbox<Command: Sendable>: Sendable {
     @usableFromInline let state = Mutex(State())
 
     package init() throws(LoopError) {
-        let descriptor = tg_eventfd()
+        let descriptor = DescriptorShortage.bounded(tg_eventfd(), .thread)
         guard descriptor >= 0 else { throw LoopError(operation: "eventfd", code: errno) }
         self.descriptor = descriptor
     }

@@ -41,7 +41,7 @@ package final class Loop {
     private let moment = Atomic<UInt64>(0)
 
     init(time: any TimeSource = SystemClock()) throws(LoopError) {
-        let epoll = tg_epoll_create()
+        let epoll = DescriptorShortage.bounded(tg_epoll_create(), .thread)
         guard epoll >= 0 else { throw LoopError(operation: "epoll_create1", code: errno) }
         self.epoll = epoll
         do throws(LoopError) { self.bootTimer = try BootTimeTimer() } catch {
@@ -183,7 +183,7 @@ struct BootTimeTimer {
     private var armed: MonotonicTime?
 
     init() throws(LoopError) {
-        let descriptor = tg_boot_timer()
+        let descriptor = DescriptorShortage.bounded(tg_boot_timer(), .thread)
         guard descriptor >= 0 else { throw LoopError(operation: "timerfd_create", code: errno) }
         self.descriptor = descriptor
     }

@@ -1,5 +1,6 @@
 package import HTTPTypes
 package import TidegateCore
+package import TidegateLoop
 
 /// The identity of an attempt on the transfer thread.
 ///
@@ -62,6 +63,8 @@ package struct AttemptRequest: Sendable {
     package var maxBodyBytes: Int64?
     /// Receives libcurl's log and the heads as they are on the wire; nil for no log.
     package var wireLog: WireLog?
+    /// The share of descriptors that its socket may take.
+    package var use = DescriptorShortage.Use.task
     /// The largest TCP segment to accept (TCP_MAXSEG, tcp(7)); nil for the size that fits the link.
     package var segmentSize: Int?
     /// Whether to receive the body whatever the status is, except a redirect's.

@@ -16,8 +16,8 @@ struct ServeCommand: AsyncParsableCommand {
               tidegate serve --config.file tidegate.yml --config.check
               tidegate serve --web.listen-address 127.0.0.1:0 --state.dir /tmp/state --control.socket /tmp/control.sock
 
-            Exit status: 0 after a shutdown, 1 if a port, the control socket or the state directory cannot be used, \
-            2 for usage and configuration errors.
+            Exit status: 0 after a shutdown, 1 if a port, the control socket or the state directory cannot be used or \
+            fewer than 128 files may be open, 2 for usage and configuration errors.
             """)
 
     @Option(

@@ -2,6 +2,7 @@ internal import Glibc
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
+internal import TidegateLoop
 internal import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore
@@ -54,6 +55,10 @@ package struct Daemon: Sendable {
     ///
     /// - Throws: ``DaemonError/resource(_:)`` if a thread, a port, the control socket or the journal is not available.
     package func run() async throws(DaemonError) {
+        let (limit, least) = (DescriptorShortage.limit, DescriptorShortage.base + 16)
+        guard limit >= least else {
+            throw .resource("\(limit) files may be open, and \(least) are needed: \(DescriptorCheck.advice)")
+        }
         let time = SystemClock()
         let output = try self.logOutput(time)
         // Writes the last lines, if the log still has a reader.
@@ -199,8 +204,8 @@ package struct Daemon: Sendable {
 
     private var startWarnings: [String] {
         let descriptors = DescriptorCheck(
-            limit: DescriptorCheck.currentLimit, listeners: self.settings.endpoint.listen.count,
-            connectionsEach: self.connectionLimit(hasModules: !self.configuration.probes.modules.isEmpty),
+            limit: DescriptorShortage.limit, listeners: self.settings.endpoint.listen.count,
+            connectionsEach: self.wantedConnections(hasModules: !self.configuration.probes.modules.isEmpty),
             transfers: self.monitorConfiguration.session.maxConnections)
         return (self.web?.first.warnings ?? []) + self.configuration.secretFiles.compactMap(SecretFile.warning(about:))
             + [descriptors.warning, self.credentialWarning].compactMap(\.self)
@@ -367,8 +372,14 @@ package struct Daemon: Sendable {
         return ServiceGroup(configuration: group)
     }
 
-    // Prometheus keeps a connection for every probed target, and one client may have a quarter of all connections.
+    // Clients leave half of the connections to the daemon itself.
     private func connectionLimit(hasModules: Bool) -> Int {
+        let share = (DescriptorShortage.limit - DescriptorShortage.base) / 2 / self.settings.endpoint.listen.count
+        return min(self.wantedConnections(hasModules: hasModules), max(4, share))
+    }
+
+    // Prometheus keeps a connection for every probed target, and one client may have a quarter of all connections.
+    private func wantedConnections(hasModules: Bool) -> Int {
         hasModules ? 4 * self.settings.probes.maxConcurrent : self.settings.endpoint.maxConnections
     }
 

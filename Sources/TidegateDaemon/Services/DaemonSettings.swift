@@ -1,6 +1,7 @@
 internal import Glibc
 package import TidegateCore
 package import TidegateProbes
+internal import TidegateLoop
 internal import TidegateServer
 
 /// The daemon's settings from the command line.
@@ -125,6 +126,8 @@ struct DescriptorCheck {
     let limit: Int
     let needed: Int
 
+    static let advice = "raise LimitNOFILE= in the unit, or ulimit -n"
+
     // The journal, the log, netlink, the resolvers and the descriptors of each thread.
     private static let base = 64
 
@@ -138,13 +141,6 @@ struct DescriptorCheck {
     var warning: String? {
         guard self.limit < self.needed else { return nil }
         return "only \(self.limit) files and sockets may be open, and up to \(self.needed) can be needed: tasks and "
-            + "connections will wait; raise LimitNOFILE= in the unit, or ulimit -n"
-    }
-
-    /// The soft limit of this process.
-    static var currentLimit: Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
-        return Int(clamping: limit.rlim_cur)
+            + "connections will wait; \(Self.advice)"
     }
 }

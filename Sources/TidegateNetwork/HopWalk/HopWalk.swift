@@ -82,7 +82,7 @@ private final class HopWalkLoop: LoopHandler {
         var sockets: [HopWalkMachine.Probe: HopSocket] = [:]
         // TCP sockets are announced together: an observer's queue has room for few announcements.
         var opened = machine.probes.filter { $0.transport == .tcp }.reduce(into: [:]) {
-            $0[$1] = SocketAddress.socket(request.destination.address.family, SOCK_STREAM)
+            $0[$1] = request.destination.socket(SOCK_STREAM)
         }.filter { $0.value >= 0 }
         self.own?.insert(opened.values.map(tg_socket_cookie))
         for probe in machine.probes where machine.isWanted(probe) {

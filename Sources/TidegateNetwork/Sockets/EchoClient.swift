@@ -100,9 +100,9 @@ struct EchoExchange: SocketExchange {
         let family = self.family
         // IPPROTO_ICMP and IPPROTO_ICMPV6.
         let number: Int32 = family == .ipv4 ? 1 : 58
-        var descriptor = SocketAddress.socket(family, SOCK_DGRAM, number)
+        var descriptor = self.request.socket.socket(SOCK_DGRAM, number)
         self.isRaw = descriptor < 0
-        if self.isRaw { descriptor = SocketAddress.socket(family, SOCK_RAW, number) }
+        if self.isRaw { descriptor = self.request.socket.socket(SOCK_RAW, number) }
         guard descriptor >= 0 else { throw LoopError(operation: "socket", code: errno) }
         try self.request.socket.connect(descriptor, SOCK_DGRAM) { descriptor throws(LoopError) in
             tg_receive_hop_limit(descriptor, family.domain)

@@ -15,6 +15,8 @@ package struct SocketRequest: Sendable, Hashable {
     package var source: IPAddress?
     /// The only interface that packets may use.
     package var interface: String?
+    /// Whether the socket is a probe's, which leaves descriptors for a diagnosis of its failure.
+    package var isCheck = false
 
     /// Creates a request with the kernel's default settings.
     package init(to address: IPAddress, port: UInt16 = 0, within limit: Duration) {
@@ -31,7 +33,7 @@ package struct SocketRequest: Sendable, Hashable {
         _ type: __socket_type, _ given: Int32? = nil, sending payload: [UInt8] = [], noting own: OwnSockets? = nil,
         configure: (Int32) throws(LoopError) -> Void = { _ in }
     ) throws(LoopError) -> Int32 {
-        let descriptor = given ?? SocketAddress.socket(self.address.family, type)
+        let descriptor = given ?? self.socket(type)
         guard descriptor >= 0 else { throw LoopError(operation: "socket", code: errno) }
         if type == SOCK_STREAM { own?.insert(tg_socket_cookie(descriptor)) }
         try self.connect(descriptor, type, configure)
@@ -41,6 +43,12 @@ package struct SocketRequest: Sendable, Hashable {
             throw LoopError(operation: "send", code: code)
         }
         return descriptor
+    }
+
+    /// Opens a nonblocking socket within its share of descriptors; returns -1 with errno set on failure.
+    func socket(_ type: __socket_type, _ number: Int32 = 0) -> Int32 {
+        DescriptorShortage.bounded(
+            SocketAddress.socket(self.address.family, type, number), self.isCheck ? .check : .task)
     }
 
     /// Connects a socket, so that it only receives from its peer (udp(7)); closes it on failure.

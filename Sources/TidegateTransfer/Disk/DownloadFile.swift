@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 package import TidegateCore
+internal import TidegateLoop
 
 /// The temporary file of a download, beside its destination: `.NAME.tidegate`.
 ///
@@ -68,12 +69,13 @@ package final class DownloadFile: Sendable {
             return DownloadFile(paths: paths, descriptor: descriptor)
         }
         for _ in 0..<8 {
-            if let descriptor = try paths.temporary.openOwn(O_RDWR) {
+            if let descriptor = try paths.temporary.openOwn(O_RDWR, for: .task) {
                 return DownloadFile(paths: paths, descriptor: descriptor)
             }
             // A new file is trusted even if the file system reports another owner, as NFS may.
             let descriptor = try FileError.check(
-                paths.temporary.open(O_RDWR | O_CREAT | O_EXCL, mode), "open", paths.temporary.path, allowing: EEXIST)
+                paths.temporary.open(O_RDWR | O_CREAT | O_EXCL, mode, for: .task), "open", paths.temporary.path,
+                allowing: EEXIST)
             if descriptor >= 0 { return DownloadFile(paths: paths, descriptor: descriptor) }
         }
         throw FileError(operation: "open", path: paths.temporary.path, code: EEXIST)

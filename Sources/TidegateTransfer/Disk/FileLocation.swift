@@ -89,8 +89,9 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: - System calls; they return -1 with errno set where the originals do
 
-    func open(_ flags: Int32, _ mode: mode_t = 0) -> Int32 {
-        self.call { openat($0, $1, flags | O_CLOEXEC | (self.isConfined ? O_NOFOLLOW : 0), mode) }
+    func open(_ flags: Int32, _ mode: mode_t = 0, for use: DescriptorShortage.Use = .file) -> Int32 {
+        DescriptorShortage.bounded(
+            self.call { openat($0, $1, flags | O_CLOEXEC | (self.isConfined ? O_NOFOLLOW : 0), mode) }, use)
     }
 
     func status(_ status: inout stat, followingLinks: Bool = true) -> Int32 {
@@ -163,7 +164,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Hard links are refused: one in a confined directory could lead to any file of the file system.
     func openForReading() throws(FileError) -> Int32 {
-        let descriptor = try FileError.check(self.open(O_RDONLY | O_NONBLOCK), "open", self.path)
+        let descriptor = try FileError.check(self.open(O_RDONLY | O_NONBLOCK, for: .task), "open", self.path)
         var status = stat()
         guard fstat(descriptor, &status) == 0, !self.isConfined || status.st_nlink == 1 else {
             let error = FileError(operation: "has \(status.st_nlink) hard links", path: self.path)
@@ -188,9 +189,9 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     /// Only a regular file of this user with a single name is accepted, because other users may write to its directory.
     /// - Returns: nil if there is no such file.
     /// - Throws: ``FileError`` for a file that is not this user's own.
-    func openOwn(_ access: Int32) throws(FileError) -> Int32? {
+    func openOwn(_ access: Int32, for use: DescriptorShortage.Use = .file) throws(FileError) -> Int32? {
         let descriptor = try FileError.check(
-            self.open(access | O_NOFOLLOW | O_NONBLOCK), "open", self.path, allowing: ENOENT)
+            self.open(access | O_NOFOLLOW | O_NONBLOCK, for: use), "open", self.path, allowing: ENOENT)
         guard descriptor >= 0 else { return nil }
         do throws(FileError) {
             try self.checkOwn(descriptor)
@@ -300,21 +301,4 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
         guard result >= 0 else { throw FileError(operation: operation, path: path, code: errno) }
         return bytes
     }
-}
-
-/// Whether this process or the machine has reached its limit of open files (EMFILE and ENFILE, open(2)).
-package enum DescriptorShortage {
-    /// True if no file can be opened now.
-    ///
-    /// Libraries report a shortage as an unknown name or an unreadable certificate: this check identifies it.
-    package static var isNow: Bool {
-        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
-        guard descriptor < 0 else {
-            close(descriptor)
-            return false
-        }
-        return self.isReason(errno)
-    }
-
-    static func isReason(_ code: Int32) -> Bool { code == EMFILE || code == ENFILE }
 }

@@ -50,6 +50,7 @@ package final class AttemptClient: Sendable {
             return HTTPCheckOutcome(text: "no thread can be started for it")
         }
         var numbered = request
+        numbered.use = .check
         numbered.id = AttemptID(rawValue: self.lastNumber.add(1, ordering: .relaxed).newValue)
         onStart { [id = numbered.id] in thread.send { $0.resume(id) } }
         let isCancelled = CancellationFlag()

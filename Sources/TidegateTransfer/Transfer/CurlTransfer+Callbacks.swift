@@ -247,9 +247,12 @@ extension CurlTransfer {
 
     fileprivate func openSocket(_ address: curl_sockaddr, to peer: IPAddress?) -> curl_socket_t {
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
-        let descriptor = socket(address.family, type, address.protocol)
+        let use = self.request?.value.use ?? .task
+        let descriptor = DescriptorShortage.bounded(socket(address.family, type, address.protocol), use)
         guard descriptor >= 0 else {
-            if DescriptorShortage.isReason(errno) { self.connection.lackedDescriptor = true }
+            let code = errno
+            if DescriptorShortage.isReason(code) { self.connection.lackedDescriptor = true }
+            self.connection.noteFailure(FailedConnect(address: peer, errorNumber: code, isImmediate: true))
             return -1
         }
         if let source = self.request?.value.source, case let code = source.apply(to: descriptor), code != 0 {

@@ -65,7 +65,7 @@ struct OutcomeBuilder {
     private var lackedDescriptor: Bool {
         let connection = self.transfer.connection
         guard connection.starts == 0 else { return false }
-        return connection.lackedDescriptor || !connection.isConnected && DescriptorShortage.isNow
+        return connection.lackedDescriptor || !connection.isConnected && DescriptorShortage.isNow()
     }
 
     private var stage: Stage {

@@ -232,7 +232,8 @@ final class LookupQueue: Sendable {
     private func freeWorker(_ state: inout State) -> Int? {
         if let idle = state.idle.popLast() { return idle }
         let number = state.threads.count
-        guard number < self.limit else { return nil }
+        // Few descriptors are better used for connections.
+        guard number < self.limit, number < 2 || DescriptorShortage.limit >= 512 else { return nil }
         guard let thread = try? LoopThread<Worker>(name: "tg-dns-\(number + 1)") else { return nil }
         state.threads.append(thread)
         return number

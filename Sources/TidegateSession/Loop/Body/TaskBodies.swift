@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateTransfer
 
 /// The bodies of tasks: destinations and held parts of responses, sources of requests, and digests.
@@ -374,7 +375,7 @@ struct TaskBodies {
 
     /// Checks whether a descriptor is free.
     func descriptorsDue(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        guard !DescriptorShortage.isNow else { return self.scheduleDescriptorCheck(record, &tasks) }
+        guard !DescriptorShortage.isNow(for: .task) else { return self.scheduleDescriptorCheck(record, &tasks) }
         tasks.feed(.release(.descriptors), to: record)
     }
 

@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import Synchronization
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateTransfer
 
 /// The attempt-related state of each task.
@@ -205,7 +206,7 @@ struct AttemptEnd {
 
     /// Whether the attempt failed for lack of a descriptor.
     var lackedDescriptor: Bool {
-        self.outcome.lackedDescriptor || self.resolveFailure != nil && DescriptorShortage.isNow
+        self.outcome.lackedDescriptor || self.resolveFailure != nil && DescriptorShortage.isNow()
     }
 
     var status: Int? { self.outcome.head?.status }
