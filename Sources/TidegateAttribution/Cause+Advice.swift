@@ -115,6 +115,7 @@ extension HostCause {
             "Add an \(family.map { "\($0.name) " } ?? "")address to the zone of \(name), or use the version it has."
         case .hostsFile(let name, let address, dns: _):
             "Correct or remove the line of \(name) in /etc/hosts: \(address) does not work."
+        case .noDescriptor: "Raise LimitNOFILE= in the unit, or ulimit -n."
         case .noNameserver:
             "Name a resolver in /etc/resolv.conf (nameserver ADDRESS); without one only 127.0.0.1 is asked."
         case .request(let status): Self.advice(for: target, status: status)

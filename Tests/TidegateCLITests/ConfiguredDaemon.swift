@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TidegateCore
 import TidegateTestKit
 
 /// A daemon with a configuration, whose log has everything.
@@ -9,14 +10,14 @@ final class ConfiguredDaemon {
 
     /// Starts it with files in its folder, which the configuration calls FOLDER.
     init(
-        configuration: String, files: [String: String] = [:], descriptors: Int? = nil, arguments: [String] = [],
-        environment: [String: String] = [:]
+        configuration: String, files: [String: String] = [:], descriptors: Int? = nil, prefix: [String] = [],
+        arguments: [String] = [], environment: [String: String] = [:]
     ) async throws {
         try FileManager.default.createDirectory(atPath: self.path, withIntermediateDirectories: true)
         for (name, text) in files.merging(["c.yml": configuration], uniquingKeysWith: { $1 }) {
             try Self.write(text, to: name, in: self.path)
         }
-        let limit = descriptors.map { ["prlimit", "--nofile=\($0)"] } ?? []
+        let limit = prefix + (descriptors.map { ["prlimit", "--nofile=\($0)"] } ?? [])
         let program = try Program(
             limit + [
                 BuiltProduct.path(of: "tidegate"), "serve", "--config.file", "\(self.path)/c.yml", "--log.level",
@@ -61,6 +62,16 @@ final class ConfiguredDaemon {
 
     /// What the daemon holds of the host.
     var holdings: ProcessHoldings { get throws { try ProcessHoldings(of: self.program.id) } }
+
+    /// The recorded incidents.
+    func incidents() async throws -> [JSONValue] {
+        let text = try await Program.expect([
+            BuiltProduct.path(of: "tidegate"), "incidents", "list", "--json", "--state.dir", "\(self.path)/state",
+            "--control.socket", "\(self.path)/sock",
+        ])
+        guard case .array(let incidents)? = try JSONValue(parsing: text.utf8)["incidents"] else { return [] }
+        return incidents
+    }
 
     func tasks(_ arguments: [String]) async throws -> Program.Output {
         try await Program.run(

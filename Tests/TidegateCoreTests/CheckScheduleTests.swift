@@ -183,4 +183,16 @@ struct CheckScheduleTests {
         #expect(schedule.finished(0, isInDoubt: false, at: self.at(5_000)))
         #expect(schedule.tick(at: self.at(5_000)) == [.run(0)])
     }
+
+    @Test("A check that lacked a descriptor does not count, and waits a second for one")
+    func descriptors() {
+        let schedule = self.schedule(0..<1, every: .seconds(10))
+        #expect(schedule.tick(at: self.at(0)) == [.run(0)])
+        let counts = schedule.value.finished(0, isInDoubt: false, lackedDescriptor: true, at: self.at(500))
+        #expect(!counts)
+        #expect(self.milliseconds(schedule.deadline) == 1500)
+        #expect(schedule.tick(at: self.at(1500)) == [.run(0)])
+        #expect(schedule.finished(0, isInDoubt: false, at: self.at(1600)))
+        #expect(self.milliseconds(schedule.deadline) == 11_500)
+    }
 }

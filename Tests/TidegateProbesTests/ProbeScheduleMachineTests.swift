@@ -92,6 +92,15 @@ struct ProbeScheduleMachineTests {
         #expect(fixture.report?.uptime == 1 && fixture.report?.lastFailure == nil)
     }
 
+    @Test("A run without a descriptor says nothing of the target, and is repeated a second later")
+    func noDescriptor() {
+        var fixture = Fixture()
+        #expect(fixture.run() == .success)
+        #expect(fixture.run(ProbeFailure(reason: "no_descriptor", party: .mine, text: "")) == .inconclusive)
+        #expect(fixture.report?.uptime == 1 && fixture.report?.lastFailure == nil)
+        #expect(fixture.machine.deadline == fixture.now + .seconds(1))
+    }
+
     @Test("Every other failure is charged, to whom it may be", arguments: FaultParty.allCases)
     func failures(_ party: FaultParty) {
         var fixture = Fixture()

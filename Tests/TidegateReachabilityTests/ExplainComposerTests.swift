@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Testing
 internal import TidegateAttribution
 @testable internal import TidegateCore
@@ -55,6 +56,57 @@ struct ExplainComposerTests {
         #expect(explanation.ladders.map(\.firstFailure?.rung) == [nil, .address])
         #expect(explanation.ladders[0].rungs.map(\.rung) == Rung.allCases)
         #expect(explanation.conclusion == .worksBut && explanation.findings == ["IPv6 does not work: no address"])
+    }
+
+    /// Packets that a diagnosis did not send, because socket(2) or open(2) failed with EMFILE or ENFILE.
+    private enum Unsent: CaseIterable {
+        case target, walk, gateway, query, resolverSettings
+    }
+
+    @Test(
+        "A packet without a descriptor leaves everything undecided, and this host responsible",
+        arguments: Unsent.allCases)
+    private func unsent(_ packet: Unsent) throws {
+        var path = Self.way(Self.server4, nil, HTTPCheck.Result(reached: nil, failure: .timedOut))
+        var name = self.name([Self.server4])
+        let resolver = ResolverFindings(server: Self.gateway4, verdict: path.verdict, answers: [.a: .timedOut])
+        name.servers = [resolver]
+        path.gateway.udpProbe = .silent
+        path.gateway.probedAgo = .seconds(2)
+        let target = "https://api.test/"
+        let broken = ExplanationComposer.compose(try self.findings(target, [.ipv4: path], name: name))
+        #expect(broken.conclusion == .broken && broken.party != .mine)
+        switch packet {
+        case .target:
+            path.web = [Self.server4: HTTPCheck.Result(reached: nil, failure: .connectFailed)]
+            path.web[Self.server4]?.socketError = .noResources
+        case .walk:
+            path.walk = HopWalkResult(destination: Self.server4, port: 443, hops: [.failed(ENFILE)])
+        case .gateway: path.gateway.udpProbe = .failed(EMFILE)
+        case .query: name.servers[0].answers = [.a: .failed(code: "EMFILE")]
+        case .resolverSettings: (name.isUnread, name.servers) = (true, [])
+        }
+        let findings = try self.findings(target, [.ipv4: path], name: name)
+        let lacking = ExplanationComposer.compose(findings)
+        #expect(lacking.conclusion == .notChecked && lacking.firstFailure == nil)
+        #expect(lacking.cause == .thisHost(.noDescriptor) && lacking.party == .mine)
+        #expect(lacking.advice == "Raise LimitNOFILE= in the unit, or ulimit -n.")
+        #expect(HostFindings(findings).evidence.isEmpty)
+    }
+
+    @Test("A missing descriptor hides neither an answer nor what the kernel reports")
+    func knownWithoutDescriptor() throws {
+        let answer = HTTPCheck.Result(reached: .response, status: 200)
+        var path = Self.way(Self.server4, nil, answer)
+        path.gateway.udpProbe = .failed(EMFILE)
+        let reached = ExplanationComposer.compose(
+            try self.findings("https://api.test/", [.ipv4: path], name: self.name([Self.server4])))
+        #expect(reached.conclusion == .works)
+        var lost = Self.way(Self.server4, Verdict(level: .none, reason: .noCarrier))
+        lost.gateway.udpProbe = .failed(EMFILE)
+        let cable = ExplanationComposer.compose(
+            try self.findings("https://api.test/", [.ipv4: lost], name: self.name([Self.server4])))
+        #expect(cable.conclusion == .broken && cable.firstFailure?.rung == .carrier)
     }
 
     @Test("A resolver that is slow is worth knowing about a target that works", arguments: [1, 2])

@@ -101,6 +101,18 @@ import TidegateTesting
         }
     }
 
+    @Test("A measurement without descriptors decides nothing: a silence stays in check, and an outage goes on")
+    mutating func noDescriptor() {
+        var lacking = Self.sound
+        (lacking.conclusion, lacking.cause, lacking.party) = (.notChecked, .thisHost(.noDescriptor), .mine)
+        self.standing.suspect(since: self.at(10))
+        self.standing.record(lacking, from: self.at(12), to: self.at(13))
+        #expect(self.standing.latest?.state == .checking && self.standing.latest?.since == self.at(10).wall)
+        self.standing.record(Self.provider, from: self.at(14), to: self.at(15))
+        self.standing.record(lacking, from: self.at(20), to: self.at(21))
+        #expect(self.standing.latest?.explanation.party == .upstream)
+    }
+
     @Test("A measurement that began before the silence does not explain it; the next one does")
     mutating func younger() {
         self.standing.suspect(since: self.at(10))

@@ -53,6 +53,19 @@ struct TargetCheckScenarioTests {
         #expect(self.web.questions.map(\.address.description) == ["2001:db8:9::1", "198.51.100.2"])
     }
 
+    @Test("A check without a descriptor says nothing of its target, and is repeated until it has one")
+    func descriptors() async throws {
+        self.web.say { [web] _ in
+            guard web.questions.count <= 2 else { return HTTPCheck.Result(reached: .connect) }
+            var answer = HTTPCheck.Result(reached: nil, failure: .connectFailed)
+            answer.socketError = .noResources
+            return answer
+        }
+        let fixture = try self.fixture("198.51.100.2:443", TargetCheck(.tcp, interval: .seconds(3600)))
+        #expect(await eventually { self.report(fixture)?.isReached == true })
+        #expect(self.web.questions.count == 3 && self.report(fixture)?.lastFailure == nil)
+    }
+
     @Test("A name without an address is not reached, and says why; no packet is needed to know")
     func noName() async throws {
         let fixture = try self.fixture("absent.test:443", TargetCheck(.tcp, interval: .seconds(3600)))

@@ -14,6 +14,8 @@ package enum HostCause: Sendable, Hashable {
     case hostsFile(String, address: IPAddress, dns: [IPAddress])
     /// /etc/resolv.conf names no server.
     case noNameserver
+    /// This process may open no more sockets (EMFILE and ENFILE, socket(2)).
+    case noDescriptor
     /// The server answered that the request is wrong.
     case request(status: Int)
 
@@ -56,6 +58,7 @@ package enum HostCause: Sendable, Hashable {
                 "\(address) comes from /etc/hosts; DNS says \(dns.map(\.description).joined(separator: ", "))"
             )
         case .noNameserver: ("noNameserver", "/etc/resolv.conf names no server")
+        case .noDescriptor: ("noDescriptor", "this process has no file descriptor left for its checks")
         case .request(let status): ("request", "the server answered \(status)")
         }
     }

@@ -130,12 +130,18 @@ package struct CheckSchedule<ID: Hashable & Sendable>: Sendable {
     /// Records that a check has ended; true if its result counts.
     ///
     /// A failure that the path may have caused, such as silence, is in doubt: it does not count until the path has
-    /// settled, and the check is repeated soon.
-    package mutating func finished(_ id: ID, isInDoubt: Bool, at now: MonotonicTime) -> Bool {
+    /// settled, and the check is repeated soon. A check that lacked a descriptor waits a second for one.
+    package mutating func finished(
+        _ id: ID, isInDoubt: Bool, lackedDescriptor: Bool = false, at now: MonotonicTime
+    ) -> Bool {
         guard let entry = self.entries[id] else { return false }
         self.entries[id]?.startedAt = nil
         self.entries[id]?.needsRepetition = false
         defer { if entry.needsRepetition { self.hasten(id, to: now) } }
+        guard !lackedDescriptor else {
+            self.hasten(id, to: now + .seconds(1))
+            return false
+        }
         guard isInDoubt, let settlesAt = entry.settlesAt else { return true }
         let moment = self.settlesByStart ? entry.startedAt ?? now : now
         guard moment < settlesAt else { return true }

@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateLoop
 
 /// The state of a hop walk: the answer to each packet, and the time to stop waiting.
 struct HopWalkMachine {
@@ -65,7 +66,11 @@ struct HopWalkMachine {
     }
 
     func result(at now: MonotonicTime) -> HopWalkResult {
-        let hops = (1...(self.length ?? self.maximumHops)).map { self.outcome($0) ?? .silent }
+        var hops = (1...(self.length ?? self.maximumHops)).map { self.outcome($0) ?? .silent }
+        // A walk with too few sockets would seem to end at the last router that it asks.
+        for case .failed(let code) in self.outcomes.values where DescriptorShortage.isReason(code) {
+            hops = [.failed(code)]
+        }
         var result = HopWalkResult(
             destination: self.destination, port: self.port, hops: hops, duration: now - self.start)
         // TCP is sent first at each hop limit, so a UDP-only answer means that TCP was lost earlier.

@@ -80,7 +80,7 @@ final class ExchangeThread<Exchange: SocketExchange>: Sendable {
     func run(_ exchange: Exchange, completion: @escaping @Sendable (Exchange.Outcome) -> Void) {
         let command = ExchangeLoop.Command(exchange: exchange, completion: completion)
         guard let thread = self.lazy.thread else {
-            return command.end(LoopError(operation: "thread", code: Exchange.fullCode))
+            return command.end(LoopError(operation: "thread", code: EMFILE))
         }
         // The thread may have been stopped since.
         if !thread.send(command) { command.end(nil) }

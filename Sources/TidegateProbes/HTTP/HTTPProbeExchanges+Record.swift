@@ -82,7 +82,7 @@ extension HTTPProbeExchanges {
         let text = (isAboutConnection ? attribution?.evidence.first : nil) ?? outcome.text
         let isEncoding = failure == .protocolError && self.probe.options.coding != nil && outcome.head != nil
         findings.fail(
-            isEncoding ? .encoding : ProbeFailureReason(failure), attribution?.party ?? .unknown,
+            isEncoding ? .encoding : ProbeFailureReason(failure, outcome.socketError), attribution?.party ?? .unknown,
             text.isEmpty ? "\(failure)" : text)
     }
 
@@ -109,8 +109,9 @@ extension HTTPProbeExchanges {
 
 extension ProbeFailureReason {
     /// The reason for a failed request.
-    init(_ failure: TaskFailure) {
+    init(_ failure: TaskFailure, _ error: SocketError? = nil) {
         switch failure {
+        case _ where error == .noResources: self = .noDescriptor
         case .resolveFailed: self = .resolveFailed
         case .connectFailed: self = .connectFailed
         case .tlsFailed, .tlsPinMismatch: self = .tlsFailed

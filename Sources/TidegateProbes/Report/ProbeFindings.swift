@@ -74,7 +74,7 @@ struct ProbeFindings {
     mutating func fail(_ reason: ProbeFailureReason, _ evidence: FailureEvidence) {
         let attribution = DecisionTable.attribution(of: evidence)
         self.fail(
-            reason, attribution?.party ?? .unknown,
+            evidence.socketError == .noResources ? .noDescriptor : reason, attribution?.party ?? .unknown,
             self.silence(attribution?.cause) ?? attribution?.evidence.first ?? "no answer, and nothing says why")
     }
 
@@ -178,6 +178,8 @@ enum ProbeFailureReason: String, MetricLabel {
     case notServing
     /// Other probes hold the memory for bodies, or the body needs more than the whole budget.
     case noMemory
+    /// This process has no descriptor left for a socket.
+    case noDescriptor
     /// This process lacks a privilege.
     case notPermitted
     case `internal`

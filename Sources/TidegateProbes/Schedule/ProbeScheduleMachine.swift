@@ -102,7 +102,9 @@ package struct ProbeScheduleMachine: Sendable {
         guard let entry = self.entries[id] else { return [] }
         // The missing path came back at an unobserved time.
         if entry.wasGated, report?.isGated == false { self.schedule.settle(id, at: now) }
-        let counts = self.schedule.finished(id, isInDoubt: report?.failure?.isInDoubt ?? false, at: now)
+        let counts = self.schedule.finished(
+            id, isInDoubt: report?.failure?.isInDoubt ?? false,
+            lackedDescriptor: report?.failure?.reason == ProbeFailureReason.noDescriptor.label, at: now)
         guard let report else { return [] }
         let result: ProbeEvent.Result =
             report.isInconclusive || !counts ? .inconclusive : report.failure == nil ? .success : .failure

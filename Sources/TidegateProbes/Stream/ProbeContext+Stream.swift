@@ -7,7 +7,7 @@ extension ProbeContext {
     func request(to address: ProbeAddress, port: UInt16 = 0, from source: ProbeSource) -> SocketRequest {
         var request = SocketRequest(to: address.address, port: port, within: self.remaining)
         request.source = source.address
-        request.interface = source.interface
+        (request.interface, request.isCheck) = (source.interface, true)
         return request
     }
 
@@ -39,7 +39,7 @@ extension ProbeContext {
         let attribution = DecisionTable.attribution(of: evidence)
         let isAboutConnection = attribution?.isAboutConnection ?? false || failure.failure == .timedOut
         findings.fail(
-            ProbeFailureReason(failure.failure), attribution?.party ?? .unknown,
+            ProbeFailureReason(failure.failure, failure.socketError), attribution?.party ?? .unknown,
             (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text)
     }
 }

@@ -39,6 +39,9 @@ extension TargetCheck {
             package var advice = ""
             /// The result at the first address; nil if it was not contacted.
             package var answer: HTTPCheck.Result?
+
+            /// True if this host lacked a descriptor or memory: the target was not contacted.
+            var isOwn: Bool { self.answer?.socketError == .noResources }
         }
 
         /// Why the target was not reached; nil if it was.

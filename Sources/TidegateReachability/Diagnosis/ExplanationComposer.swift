@@ -32,6 +32,9 @@ enum ExplanationComposer {
             explanation.firstFailure = failing.firstFailure
             explanation.findings = ReachedFindings(findings: findings, ladders: ladders).proxies
         }
+        if findings.lackedDescriptor, failing?.firstFailure?.rung.isOfKernel != true {
+            (cause, explanation.conclusion, explanation.firstFailure) = (.thisHost(.noDescriptor), .notChecked, nil)
+        }
         explanation.cause = cause
         explanation.party = cause.party
         explanation.advice = cause.advice(for: findings.target.target)

@@ -1,6 +1,7 @@
 internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
+internal import TidegateLoop
 
 /// Checks targets by TCP, TLS or HTTP, like the rungs of the ladder, on a new connection each time.
 ///
@@ -49,7 +50,7 @@ package final class HTTPTargetChecker: TargetChecker {
                 await isConnected.value {
                     _ = host.diagnostics.monitor.call(after: Thresholds.certainty, $0)
                 } == nil
-            guard isSilent, !Task.isCancelled else { return }
+            guard isSilent, !Task.isCancelled, !DescriptorShortage.isNow(for: .check) else { return }
             host.suspect(since: start)
             let gateway = request.verdict.path?.gateway
             // Other checks may wait for this diagnosis, so the end of this check does not cancel it.
@@ -83,7 +84,7 @@ package final class HTTPTargetChecker: TargetChecker {
         _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request, by host: HostDiagnostics
     ) async -> TargetCheck.Outcome.Failure {
         var failure = failure
-        guard failure.reason != .tlsFailed, failure.reason != .httpError else { return failure }
+        guard failure.reason != .tlsFailed, failure.reason != .httpError, !failure.isOwn else { return failure }
         let diagnostics = host.diagnostics
         if let finding = self.state.withLock({ $0.findings[request.target] }), finding.failure.reason == failure.reason,
             diagnostics.time.monotonic() - finding.moment < Thresholds.findingAge
@@ -142,7 +143,7 @@ package final class HTTPTargetChecker: TargetChecker {
         let others = await addresses.dropFirst().map(\.self).concurrentMap(until: { $0.last?.failure == nil }) {
             request.outcome(await self.web.check(request.question($0)), at: $0)
         }
-        return others.first { $0.failure == nil } ?? outcome
+        return others.first { $0.failure == nil } ?? others.first { $0.failure?.isOwn ?? false } ?? outcome
     }
 }
 

@@ -302,7 +302,7 @@ struct HostFindings: Sendable {
         self.answering = findings.paths.filter {
             $0.value.internet.map(ConnectivityEvaluator.connectivity) == .full
         }.map(\.key)
-        for (family, path) in findings.paths where path.verdict.level >= .routed {
+        for (family, path) in findings.paths where path.verdict.level >= .routed && !findings.lackedDescriptor {
             let finder = CauseFinder(findings: findings, path: path)
             // An answer from a public address proves nothing about another target's host.
             let witnesses = finder.witnesses.map {

@@ -1,5 +1,7 @@
+internal import Glibc
 internal import TidegateAttribution
 internal import TidegateCore
+internal import TidegateLoop
 internal import TidegateNetwork
 
 /// All findings of a diagnosis; its explanation is composed from them.
@@ -26,6 +28,8 @@ struct NameFindings: Sendable {
     var servers: [ResolverFindings] = []
     /// True if resolv.conf lists no server.
     var namesNoServer = false
+    /// True if resolv.conf could not be opened for lack of a descriptor.
+    var isUnread = false
     /// The name's addresses in /etc/hosts.
     var hostsFile: [IPAddress] = []
     /// The hop walks to silent resolvers.
@@ -201,6 +205,20 @@ struct PathFindings: Sendable {
         let isAlive = reaches.contains(.gateway) || self.gateway.answer.map { $0 != .unresolved } ?? false
         let hasRefused = walk.refusal != nil || self.sentinelWalk?.refusal != nil
         return !hasRefused && isAlive && reaches.allSatisfy { $0 == .gateway || $0 == .nothing }
+    }
+}
+
+extension LadderFindings {
+    /// True if a packet was not sent for lack of a descriptor: silence then proves nothing.
+    var lackedDescriptor: Bool {
+        let (name, paths) = (self.name ?? NameFindings(name: ""), self.paths.values)
+        let walks = paths.compactMap(\.walk) + paths.compactMap(\.sentinelWalk) + name.walks.values
+        let gateways = paths.map(\.gateway) + name.gateways.values
+        let answers = paths.flatMap { Array($0.web.values) } + name.targets.values
+        return name.isUnread || name.servers.contains { $0.outcomes.contains(.failed(code: "EMFILE")) }
+            || walks.contains { $0.failure.map(DescriptorShortage.isReason) ?? false }
+            || gateways.contains { $0.udpProbe == .failed(EMFILE) || $0.udpProbe == .failed(ENFILE) }
+            || answers.contains { $0.socketError == .noResources }
     }
 }
 

@@ -24,6 +24,7 @@ extension PathDiagnosis {
     func names(_ target: Target, _ families: [AddressFamily]) async -> NameFindings {
         let (name, settings) = (target.host, await self.diagnostics.settings(within: self.rest))
         var findings = NameFindings(name: target.shownHost, namesNoServer: settings.namesNoServer)
+        findings.isUnread = settings.isUnread
         findings.hostsFile = self.diagnostics.dependencies.hosts().addresses[name.lowercased()] ?? []
         let system = Promise<Result<[IPAddress], ResolveFailure>>()
         self.diagnostics.resolver.resolve(name) { system.fulfil($0) }
@@ -54,7 +55,8 @@ extension PathDiagnosis {
     /// The resolvers' answers about a name that exists; walks to silent ones run at the same time.
     func resolvers(_ families: [AddressFamily]) async -> NameFindings {
         let settings = await self.diagnostics.settings(within: self.rest)
-        let findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)
+        var findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)
+        findings.isUnread = settings.isUnread
         let limit = self.limitForNames
         return await self.asked(
             findings, await self.routes(to: settings.nameservers), families, besideTargets: true

@@ -43,6 +43,8 @@ struct StandingDiagnosis: Sendable, Hashable {
 
     /// Records a measurement made between two moments.
     mutating func record(_ explanation: Explanation, from start: Moment, to end: Moment) {
+        // Without packets there is no measurement, and the next diagnosis decides.
+        guard explanation.cause != .thisHost(.noDescriptor) else { return }
         let before = self.latest
         var found = HostDiagnosis(explanation: explanation, time: end.wall)
         guard explanation.conclusion == .broken else {

@@ -168,7 +168,9 @@ final class TargetChecks {
         let isExplained = outcome.failure.map {
             $0.reason.rung.isOfKernel || self.isWayOutFailing && $0.party.isWayOut
         }
-        let counts = self.schedule.finished(number, isInDoubt: !outcome.isAnswered && isExplained != true, at: now)
+        let counts = self.schedule.finished(
+            number, isInDoubt: !outcome.isAnswered && isExplained != true,
+            lackedDescriptor: outcome.failure?.isOwn ?? false, at: now)
         guard counts, round == self.states[number].round else {
             self.publish(number, at: now)
             return false

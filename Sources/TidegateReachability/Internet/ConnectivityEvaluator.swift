@@ -11,7 +11,7 @@ struct InternetObservation: Sendable, Hashable {
         case unexpected
         /// No answer.
         case silent
-        /// The URL's host has no address of this family, so there was no request.
+        /// There was no request: the URL's host has no address of this family, or this process lacked a descriptor.
         case absent
     }
 
@@ -27,7 +27,8 @@ enum ConnectivityEvaluator {
     static func observation(_ url: InternetCheckURL, _ answer: HTTPCheck.Result) -> InternetObservation {
         guard let status = answer.status else {
             let text = answer.text.isEmpty ? "no answer" : answer.text
-            return InternetObservation(url: url, finding: .silent, evidence: "\(url.text): \(text)")
+            let finding: InternetObservation.Finding = answer.socketError == .noResources ? .absent : .silent
+            return InternetObservation(url: url, finding: finding, evidence: "\(url.text): \(text)")
         }
         let place = answer.location.map { " with Location \($0)" } ?? ""
         let finding = self.finding(url, answer, status)

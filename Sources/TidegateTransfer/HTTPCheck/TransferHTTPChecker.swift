@@ -1,4 +1,5 @@
 package import TidegateCore
+internal import TidegateLoop
 
 /// Checks web servers with the engine that also makes requests, on a new connection each time.
 ///
@@ -74,6 +75,7 @@ extension HTTPCheck.Result {
         guard let attempt = outcome.attempt else {
             self.init(reached: nil)
             (self.failure, self.text) = (.invalidRequest, outcome.text)
+            self.socketError = DescriptorShortage.isNow(for: .thread) ? .noResources : nil
             return
         }
         self.init(reached: attempt.stageReached(in: request))

@@ -1,6 +1,7 @@
 internal import CNetlink
 internal import Glibc
 package import TidegateCore
+internal import TidegateLoop
 
 /// The settings in resolv.conf(5), parsed by glibc's rules.
 package struct ResolverSettings: Sendable, Hashable {
@@ -8,6 +9,8 @@ package struct ResolverSettings: Sendable, Hashable {
     package var nameservers: [IPAddress] = [IPAddress(ipv4: 0x7F00_0001)]
     /// True if the file lists no server, so that only this host itself is queried.
     package var namesNoServer = false
+    /// True if the file could not be opened for lack of a descriptor.
+    package var isUnread = false
     /// The servers that systemd-resolved uses, if ``nameservers`` has its stub; empty otherwise.
     package var upstreams: [IPAddress] = []
     /// The domains to append to a short name, in order.
@@ -124,8 +127,9 @@ package struct ResolverFiles: Sendable, Hashable {
 
     /// Reads the settings; a missing or unreadable file counts as empty.
     package func read() -> ResolverSettings {
-        let text = SystemFiles.text(self.configuration) ?? ""
-        var settings = ResolverSettings(parsing: text, zone: NetworkInterface.index)
+        let text = SystemFiles.text(self.configuration)
+        var settings = ResolverSettings(parsing: text ?? "", zone: NetworkInterface.index)
+        settings.isUnread = text == nil && DescriptorShortage.isNow()
         if settings.hasStub {
             let text = SystemFiles.text(self.upstreams) ?? ""
             settings.upstreams = ResolverSettings.nameservers(in: text, zone: NetworkInterface.index)

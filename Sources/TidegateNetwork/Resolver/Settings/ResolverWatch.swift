@@ -102,6 +102,7 @@ final class ResolverWatchWorker: LoopHandler {
     private func reload() {
         let isWatched = self.watchFolders()
         let content = Content(self.files)
+        guard !content.settings.isUnread else { return self.schedule(.poll, after: ResolverWatchWorker.pollInterval) }
         if content != self.known { self.onChange(content.settings) }
         self.known = content
         // Without inotify, or with too many watches on this host, the files are polled.

@@ -87,7 +87,9 @@ private struct HTTPCheckReport {
                 duration: self.answer.phases.connect)
         }
         // A check that could not be made proves nothing about the server.
-        guard self.answer.failure != .internal, self.answer.failure != .invalidRequest else {
+        guard self.answer.failure != .internal, self.answer.failure != .invalidRequest,
+            self.answer.socketError != .noResources
+        else {
             return .unknown(.tcp, [self.text("could not be checked")])
         }
         let reason = WebRungs.connectFailure(self.answer)
