@@ -2,6 +2,7 @@
 // What the Glibc module hides from Swift: eventfd, epoll, thread names, socket options.
 // _GNU_SOURCE would change structs that the Glibc module has already declared, so it stays undefined here.
 #include <errno.h>
+#include <spawn.h>
 #include <linux/stat.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 #include <sys/timerfd.h>
 #include <asm/unistd.h>
 #include <time.h>
+
+// Of glibc 2.34, and which Swift does not see in <spawn.h>.
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int) __attribute__((nothrow));
 
 static inline int tg_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

@@ -29,6 +29,28 @@ struct SidecarLimitsTests {
         _ = await daemon.stop()
     }
 
+    @Test("A command for incidents has no descriptor of a sidecar that serves, accepts tasks and transfers")
+    func childDescriptors() async throws {
+        let server = try LiveServer { _ in .respond(text: "") }
+        let hung = try LiveServer { _ in LiveServerAnswer([.hang]) }
+        defer { hung.stop() }
+        let daemon = try await ConfiguredDaemon(
+            configuration: """
+                reachability: {targets: [{name: web, url: "\(server.url("/"))", interval: 1s}]}
+                incidents: {on_incident: [/bin/sh, -c, "cd FOLDER && python3 show.py > part && mv part shown"]}
+                """, files: ["show.py": ShownDescriptors.program])
+        let submitted = try await daemon.submit("-o", "\(daemon.path)/body", url: hung.url("/"))
+        #expect(submitted.status == 0, "\(submitted)")
+        #expect(await eventually { !hung.requests.isEmpty && !server.requests.isEmpty })
+        server.stop()
+        let shown = try #require(
+            await eventualValue { try? Data(contentsOf: URL(filePath: "\(daemon.path)/shown")) }, "\(daemon.log)")
+        let targets = try JSONDecoder().decode([String: String].self, from: shown)
+        #expect(targets["0"]?.contains("memfd:incident") == true, "\(targets)")
+        #expect(targets.keys.sorted() == ["0", "1", "2"], "\(targets)")
+        _ = await daemon.stop()
+    }
+
     @Test("Open tasks are bounded, and a known key is still answered")
     func open() async throws {
         let daemon = try await ConfiguredDaemon(configuration: "journal: {max_open_tasks: 1}\n")

@@ -49,6 +49,23 @@ import TidegateTestKit
         #expect(values[1]["cause"] == .string("it's \"silent\"; $(reboot)"))
     }
 
+    @Test("The command has the incident, no output, and no descriptor of this process")
+    func descriptors() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        // As swift-nio and libcurl open them: without the close-on-exec flag, and at any number.
+        let own = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let high = fcntl(own, F_DUPFD, 900)
+        defer { for descriptor in [own, high] { close(descriptor) } }
+        try #require(own > 2 && high >= 900)
+        // Python opens the file after the standard descriptors, and finds it among them.
+        let program = "import sys\nsys.stdout = open('\(file)', 'w')\n\(ShownDescriptors.program)"
+        #expect(try await self.notify(["/usr/bin/python3", "-c", program], [incident("a")], count: 1) == [nil])
+        let shown = try JSONDecoder().decode([String: String].self, from: Data(contentsOf: URL(filePath: file)))
+        #expect(shown["0"]?.contains("memfd:incident") == true, "\(shown)")
+        #expect(shown.filter { $0.key != "0" } == ["1": "/dev/null", "2": "/dev/null", "3": file], "\(shown)")
+    }
+
     @Test(
         "A command that fails, is missing, floods its output or does not read says so at most, and the next one runs",
         arguments: [

@@ -105,7 +105,9 @@ struct SupportCommand: AsyncParsableCommand {
         // Only this user may read a report. A document of JSON has no warnings in it.
         let errors = file.hasSuffix(".json") ? "/dev/null" : "&1"
         let shell = ["sh", "-c", "umask 077; exec timeout 30 \"$@\" > \"$0\" 2>\(errors)", file]
-        let child = try ChildProcess.start(shell + command, ignoring: ChildProcess.ignoredSignals())
+        var inherited = Inheritance.current()
+        inherited.descriptors = []
+        let child = try ChildProcess.start(shell + command, passingOn: inherited)
         return await withCheckedContinuation { end in child.onExit { end.resume(returning: $0) } }
     }
 }

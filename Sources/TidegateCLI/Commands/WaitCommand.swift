@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
+internal import TidegateDaemon
 
 /// `tidegate wait`: waits until conditions hold, then optionally runs a command.
 struct WaitCommand: AsyncParsableCommand {
@@ -54,13 +55,14 @@ struct WaitCommand: AsyncParsableCommand {
     func run() async throws {
         try self.gate.authority.check()
         let options = try self.parsed()
+        let inherited = Inheritance.current()
         let monitor = OneShotMonitor(targets: options.wait.targets)
         let display = WaitDisplay(Terminal(), self.gate.verbosity)
         if let message = await monitor.wait(options, display) {
             throw CommandError(options.wait.timeout == .zero ? .no : .gaveUp, message)
         }
         guard !self.command.isEmpty else { return }
-        throw ChildProcess.replaceProcess(self.command)
+        throw ChildProcess.replaceProcess(self.command, passingOn: inherited)
     }
 }
 

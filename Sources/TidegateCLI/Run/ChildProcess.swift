@@ -11,23 +11,15 @@ struct ChildProcess: Sendable {
     /// and continues it as one.
     private let hasOwnGroup: Bool
 
-    /// The signals that were ignored when this process started, such as SIGHUP under nohup(1).
-    static func ignoredSignals() -> Set<Int32> {
-        Set(
-            (1..<32).filter { number in
-                var action = sigaction()
-                return sigaction(number, nil, &action) == 0
-                    && unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
-            })
-    }
-
     /// Starts a command; an error has the exit status that shells use.
-    static func start(_ arguments: [String], ignoring ignored: Set<Int32>) throws(CommandError) -> ChildProcess {
+    static func start(
+        _ arguments: [String], passingOn inherited: Inheritance
+    ) throws(CommandError) -> ChildProcess {
         let hasOwnGroup = !self.hasTerminal
-        let attributes = SpawnAttributes(hasOwnGroup: hasOwnGroup, ignored: ignored)
-        var (code, id) = attributes.spawn(arguments)
+        let starter = ProgramStarter(passingOn: inherited, hasOwnGroup: hasOwnGroup)
+        var (code, id) = starter.start(arguments)
         // The shell runs a script without an interpreter line (execvp(3)).
-        if code == ENOEXEC { (code, id) = attributes.spawn(["/bin/sh"] + arguments) }
+        if code == ENOEXEC { (code, id) = starter.start(["/bin/sh"] + arguments) }
         guard code == 0 else {
             let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(code))"
             throw CommandError(code == ENOENT ? .notFound : .notRunnable, message)
@@ -56,7 +48,8 @@ struct ChildProcess: Sendable {
     /// Executes a command in place of this process (execvp(3)).
     ///
     /// Returns only if that fails, with the exit status that shells use.
-    static func replaceProcess(_ arguments: [String]) -> CommandError {
+    static func replaceProcess(_ arguments: [String], passingOn inherited: Inheritance) -> CommandError {
+        inherited.closeOthersOnExec()
         var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
         pointers.append(nil)
         // The command must not inherit a signal that a library ignores, or that the runtime blocks on this thread.
@@ -102,37 +95,4 @@ private final class Waiter: Sendable {
 private func waitForChild(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     if let context { Unmanaged<Waiter>.fromOpaque(context).takeRetainedValue().wait() }
     return nil
-}
-
-/// The attributes for posix_spawn(3): no blocked signals, and only inherited signals ignored.
-struct SpawnAttributes: ~Copyable {
-    private var raw = posix_spawnattr_t()
-
-    init(hasOwnGroup: Bool, ignored: Set<Int32>) {
-        posix_spawnattr_init(&self.raw)
-        var (none, usual) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&usual)
-        for number in ignored { sigdelset(&usual, number) }
-        posix_spawnattr_setsigmask(&self.raw, &none)
-        posix_spawnattr_setsigdefault(&self.raw, &usual)
-        posix_spawnattr_setpgroup(&self.raw, 0)
-        let group = hasOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
-        posix_spawnattr_setflags(&self.raw, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
-    }
-
-    deinit {
-        var raw = self.raw
-        posix_spawnattr_destroy(&raw)
-    }
-
-    /// Starts a command found on PATH; returns an error number, or 0 and the process id.
-    borrowing func spawn(_ arguments: [String]) -> (code: Int32, id: pid_t) {
-        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        var id = pid_t()
-        var raw = self.raw
-        let code = posix_spawnp(&id, arguments.first ?? "", nil, &raw, &pointers, environ)
-        return (code, id)
-    }
 }

@@ -12,14 +12,14 @@ struct CommandRun: Sendable {
 
     /// The exit status; nil for success.
     func run() async -> CommandError? {
+        let inherited = Inheritance.current()
         let monitor = OneShotMonitor(targets: self.options.wait.targets)
         // Network changes and signals bound the buffer in practice; the loop below never blocks for long.
         let (inputs, source) = AsyncStream.makeStream(
             of: RunMachine.Input.self, bufferingPolicy: .bufferingNewest(1024))
-        let ignored = ChildProcess.ignoredSignals()
         let losses = self.watchLosses(monitor, source)
         // Before the command starts: a signal that ended this process would never reach the command.
-        let trapped = await Signals.forwarded(except: ignored)
+        let trapped = await Signals.forwarded(except: inherited.ignoredSignals)
         let signals = Task { for await number in trapped { source.yield(.signal(number)) } }
         defer {
             losses.cancel()
@@ -27,7 +27,7 @@ struct CommandRun: Sendable {
             // A signal may leave a line about waiting on the terminal.
             self.display.clear()
         }
-        let runner = EffectRunner(monitor: monitor, source: source, ignored: ignored, run: self)
+        let runner = EffectRunner(monitor: monitor, source: source, inherited: inherited, run: self)
         var machine = RunMachine(retryLimit: self.retryLimit)
         var child: ChildProcess?
         runner.wait()
@@ -61,7 +61,7 @@ struct CommandRun: Sendable {
     private struct EffectRunner: Sendable {
         let monitor: OneShotMonitor
         let source: AsyncStream<RunMachine.Input>.Continuation
-        let ignored: Set<Int32>
+        let inherited: Inheritance
         let run: CommandRun
 
         /// Performs any effect except the exit; returns the command that runs afterwards.
@@ -86,7 +86,7 @@ struct CommandRun: Sendable {
 
         private func start() -> ChildProcess? {
             do throws(CommandError) {
-                let child = try ChildProcess.start(self.run.command, ignoring: self.ignored)
+                let child = try ChildProcess.start(self.run.command, passingOn: self.inherited)
                 let source = self.source
                 child.onExit { source.yield(.exited($0)) }
                 return child

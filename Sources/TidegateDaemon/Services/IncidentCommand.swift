@@ -52,8 +52,8 @@ final class IncidentCommand: Sendable {
         // A file, so that a command that does not read cannot block.
         if let code = TextFile.write(Array(input.utf8), to: file) { return TextFile.errorMessage(code) }
         lseek(file, 0, SEEK_SET)
-        var id = pid_t()
-        let code = self.spawn(arguments, input: file, &id)
+        // Without a shell, in a process group of its own, and without an output that could fill a pipe.
+        let (code, id) = ProgramStarter(hasOwnGroup: true, input: file).start(arguments)
         guard code == 0 else { return "\(arguments[0]): \(TextFile.errorMessage(code))" }
         let start = ContinuousClock.now
         var status: Int32 = 0
@@ -69,29 +69,5 @@ final class IncidentCommand: Sendable {
         let isExit = status & 0x7F == 0
         let number = isExit ? status >> 8 & 0xFF : status & 0x7F
         return status == 0 ? nil : "\(arguments[0]) ended with \(isExit ? "status" : "signal") \(number)"
-    }
-
-    // Without a shell, in a process group of its own, and without an output that could fill a pipe.
-    private static func spawn(_ arguments: [String], input: CInt, _ id: inout pid_t) -> CInt {
-        var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        for output in [STDOUT_FILENO, STDERR_FILENO] {
-            posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
-        }
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigaddset(&signals, SIGPIPE)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-        defer { for pointer in pointers { free(pointer) } }
-        pointers.append(nil)
-        return posix_spawn(&id, arguments[0], &actions, &attributes, pointers, environ)
     }
 }

@@ -94,6 +94,29 @@ struct RunScenarioTests {
         #expect(output.errors == "tidegate: gave up after 200 ms: carrier: v0 has no carrier\n")
     }
 
+    @Test(
+        "A command has what the shell opened for it, and nothing that its gate opened",
+        arguments: ["run --for URL --", "wait --for URL --"])
+    func descriptors(command: String) async throws {
+        let pair = try Pair()
+        let server = try pair.router.start(["python3", "-m", "http.server", "8080", "--bind", "10.0.0.1"])
+        defer { server.stop() }
+        let program = ["python3", "-c", ShownDescriptors.program]
+        func shown(_ command: [String]) async throws -> [String: String] {
+            let shell = ["bash", "-c", "exec \"$@\" 7< /etc/hostname 12> /dev/null", "bash"]
+            let output = try await Program.run(shell + pair.host.inside(command))
+            #expect(output.status == 0, "\(output)")
+            return try JSONDecoder().decode([String: String].self, from: Data(output.output.utf8))
+        }
+        let words = command.replacing("URL", with: "http://10.0.0.1:8080/").split(separator: " ").map(String.init)
+        let own = try await shown(program)
+        #expect(own["7"] != nil && own["12"] != nil, "\(own)")
+        let gated = try await shown([BuiltProduct.path(of: "tidegate")] + words + program)
+        // The outputs are new files each time.
+        #expect(gated.keys.sorted() == own.keys.sorted(), "\(gated)")
+        for number in ["7", "12"] { #expect(gated[number] == own[number]) }
+    }
+
     @Test("What cannot run has the codes of shells; a script without its first line can")
     func notRunnable() async throws {
         let pair = try Pair()
