@@ -39,12 +39,14 @@ struct ModuleCredentialsTests {
         let page = try LiveServer { [target = self.target] _ in
             .respond(
                 200, ["Content-Type: text/html", "Referrer-Policy: no-referrer"],
-                text: "<img src='http://127.0.0.1:\(port)/probe?module=http_basic&target=\(target.url("/page"))'>")
+                text: ["http_basic", "http_post"].map {
+                    "<img src='http://127.0.0.1:\(port)/probe?module=\($0)&target=\(target.url("/page"))'>"
+                }.joined())
         }
         defer { page.stop() }
         let browser = try await Browser.open()
         try await browser.go(page.url())
-        let refused = "tidegate_http_requests_total{handler=\"probe\",code=\"403\"} 1"
+        let refused = "tidegate_http_requests_total{handler=\"probe\",code=\"403\"} 2"
         let isRefused = try await eventually { try await serve.get("/metrics").contains(refused) }
         await browser.close()
         #expect(isRefused && self.target.requests.isEmpty)
@@ -65,7 +67,7 @@ struct ModuleCredentialsTests {
         let query = "module=http_basic&target=\(self.target.url("/curl"))"
         #expect(try await self.ask(port, query).hasSuffix(" 200"))
         let refusal = try await self.ask(port, query, "-H", "Origin: http://evil.example")
-        #expect(refusal.hasPrefix("Module \"http_basic\" has credentials: ") && refusal.hasSuffix(" 403"))
+        #expect(refusal.hasPrefix("A page of another site sent this request, ") && refusal.hasSuffix(" 403"))
         #expect(self.target.requests.count { $0.path == "/curl" } == 1 && self.authorized > before)
     }
 

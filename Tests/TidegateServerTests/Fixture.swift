@@ -178,7 +178,7 @@ struct Fixture {
     func endpoint(access: (any AccessPolicyLoader)? = nil) -> Endpoint {
         Endpoint(
             configuration: self.configuration, view: self.view, bus: self.bus, recorder: self.recorder, time: self.time,
-            history: self.history, access: access,
+            history: self.history, access: access, probes: self.probes,
             scheduledProbes: { [view = self.view] in view.scheduledProbes }, reload: self.reload,
             incidents: self.incidents)
     }

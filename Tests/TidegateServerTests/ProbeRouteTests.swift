@@ -2,6 +2,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 import TidegateCore
+import TidegateTestKit
 
 @testable import TidegateServer
 
@@ -186,9 +187,65 @@ struct ProbeRouteTests {
         var head = HTTPRequest(method: .get, scheme: nil, authority: "tide.example:9843", path: "/probe")
         for (name, value) in claim.fields { head.headerFields[try #require(HTTPField.Name(name))] = value }
         let isTrusted = [(false, false), (false, true), (true, false)].map {
-            ProbeRoutes.isTrusted(head, isAuthenticated: $0, isFromLoopback: $1)
+            ProbeRoutes.isTrusted(head, isAuthenticated: $0, isLocal: $1)
         }
         #expect(isTrusted == claim.isTrusted)
+    }
+
+    /// A client's fields, and whether its request is probed.
+    struct Visit: Sendable {
+        var fields: [String: String] = [:]
+        let isProbed: Bool
+    }
+
+    @Test(
+        "A page of another site makes no probe, whatever the module; own pages, users and other programs do",
+        arguments: [
+            Visit(isProbed: true), Visit(fields: ["Sec-Fetch-Site": "none"], isProbed: true),
+            Visit(fields: ["Sec-Fetch-Site": "same-origin"], isProbed: true),
+            Visit(fields: ["Sec-Fetch-Site": "cross-site"], isProbed: false),
+            Visit(fields: ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], isProbed: false),
+            Visit(fields: ["Sec-Fetch-Site": "same-site"], isProbed: false),
+            Visit(fields: ["Sec-Fetch-Site": "same-origin, cross-site"], isProbed: false),
+            Visit(fields: ["Origin": "http://evil.example"], isProbed: false),
+            Visit(fields: ["Origin": "null"], isProbed: false),
+            Visit(fields: ["Origin": "http://127.0.0.1:PORT"], isProbed: true),
+            Visit(fields: ["Origin": "http://127.0.0.1:PORT.evil.example"], isProbed: false),
+            Visit(fields: ["Referer": "http://evil.example/http://127.0.0.1:PORT/"], isProbed: false),
+            Visit(fields: ["Referer": "http://127.0.0.1:PORT/probes?a=b"], isProbed: true),
+            // A proxy may pass the request on under another name; the browser knows the page's own.
+            Visit(
+                fields: ["Referer": "https://monitor.example/", "Sec-Fetch-Site": "same-origin"], isProbed: true),
+            Visit(fields: ["X-Prometheus-Scrape-Timeout-Seconds": "10"], isProbed: true),
+            Visit(
+                fields: ["X-Prometheus-Scrape-Timeout-Seconds": "10", "Sec-Fetch-Site": "cross-site"], isProbed: false),
+        ])
+    func otherSites(_ visit: Visit) async throws {
+        let probes = FakeProbes()
+        var fixture = Fixture()
+        fixture.probes = probes
+        try await fixture.serving { port in
+            let fields = visit.fields.flatMap { ["-H", "\($0): \($1.replacing("PORT", with: "\(port)"))"] }
+            let answer = try await Program.expect(
+                ["curl", "-s", "-w", " %{http_code}", "http://127.0.0.1:\(port)/probe?target=a"] + fields)
+            #expect(answer.hasSuffix(visit.isProbed ? " 200" : " 403"), "\(answer)")
+            #expect(visit.isProbed || answer.hasPrefix("A page of another site sent this request, and may not probe: "))
+        }
+        #expect(probes.questions.count == (visit.isProbed ? 1 : 0))
+    }
+
+    @Test(
+        "A request that a proxy passed on is no local program's, and may not spend credentials",
+        arguments: [nil, "Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "X-Real-IP: ::1", "Via: 1.1 proxy"])
+    func forwarded(_ field: String?) async throws {
+        let probes = FakeProbes()
+        var fixture = Fixture()
+        fixture.probes = probes
+        try await fixture.serving { port in
+            try await Program.expect(
+                ["curl", "-s", "http://127.0.0.1:\(port)/probe?target=a"] + (field.map { ["-H", $0] } ?? []))
+        }
+        #expect(probes.questions.map(\.isTrusted) == [field == nil])
     }
 
     @Test("/config shows the modules, and /logs an earlier probe by its number or its target")

@@ -69,6 +69,9 @@ import TidegateTestKit
                 try await self.expect(status, port, "-H", "Origin: \(origin)")
                 #expect(self.reloads.count - before == (status == 200 ? 1 : 0), "\(origin)")
             }
+            let before = self.reloads.count
+            try await self.expect(403, port, "-H", "Sec-Fetch-Site: cross-site")
+            #expect(self.reloads.count == before)
         }
     }
 

@@ -134,7 +134,7 @@ struct ReloadRoute: Sendable {
     func respond(to request: Request) async -> Response {
         guard request.head.isOfThisSite else {
             return .problem(
-                .forbidden, "The Origin header names another site, whose pages may not reload the configuration.")
+                .forbidden, "A page of another site sent this request, and may not reload the configuration.")
         }
         guard let reload else {
             return .problem(.notFound, "There is no configuration file: start with --config.file.")
@@ -150,13 +150,18 @@ struct ReloadRoute: Sendable {
 }
 
 extension HTTPRequest {
-    /// False if a page of another site sent the request.
+    /// False if a page of another site made a browser send the request.
     ///
-    /// A browser sends a page's POST to any address, with the user's credentials, and names the page's origin.
+    /// A browser sends a page's requests to any address, with the user's credentials. It names the relation of the two
+    /// sites (Fetch Metadata); over plain http to another host it names only the page, in Origin or Referer.
     var isOfThisSite: Bool {
-        guard let origin = self.headerFields[.origin] else { return true }
-        guard let host = self.authority?.lowercased() else { return false }
-        return ["http://\(host)", "https://\(host)"].contains(origin.lowercased())
+        let fields = self.headerFields
+        let site = HTTPField.Name("Sec-Fetch-Site").flatMap { fields[$0] }
+        if let site, !["none", "same-origin"].contains(site) { return false }
+        let own = self.authority.map { ["http://\($0)/".lowercased(), "https://\($0)/".lowercased()] } ?? []
+        return [fields[.origin].map { $0 + "/" }, site == nil ? fields[.referer] : nil].allSatisfy { page in
+            page.map { page in own.contains { page.lowercased().hasPrefix($0) } } ?? true
+        }
     }
 }
 

@@ -13,6 +13,11 @@ struct ProbeRoutes: Sendable {
     /// Performs a probe and returns its metrics, or with `debug=true` its log; the status is always 200.
     func probe(_ request: Request, _ context: ServerContext) async -> Response {
         guard self.service.hasModules else { return Self.unconfigured }
+        guard request.head.isOfThisSite else {
+            return .text(
+                "A page of another site sent this request, and may not probe: open the address yourself, or use "
+                    + "another program than a browser", status: .forbidden)
+        }
         let parameters = QueryParameters(target: request.head.path ?? "")
         let module = parameters.values(of: "module").first.flatMap { $0.isEmpty ? nil : $0 }
         let question = ProbeQuestion(
@@ -20,7 +25,8 @@ struct ProbeRoutes: Sendable {
             hostname: parameters.values(of: "hostname").first,
             scrapeTimeout: Self.timeoutHeader.flatMap { request.headers[$0] },
             isTrusted: Self.isTrusted(
-                request.head, isAuthenticated: context.isAuthenticated, isFromLoopback: context.isFromLoopback))
+                request.head, isAuthenticated: context.isAuthenticated,
+                isLocal: context.isFromLoopback && !request.head.isForwarded))
         do throws(ProbeRefusal) {
             let report = try await self.service.probe(question)
             guard parameters.values(of: "debug").first != "true" else {
@@ -36,13 +42,13 @@ struct ProbeRoutes: Sendable {
     // Browsers send more header fields than other programs, and scripts on a page cannot remove Accept-Language. A
     // browser adds a cached password to the requests of any site's pages, so a password alone does not prove who made
     // the page.
-    static func isTrusted(_ head: HTTPRequest, isAuthenticated: Bool, isFromLoopback: Bool) -> Bool {
+    static func isTrusted(_ head: HTTPRequest, isAuthenticated: Bool, isLocal: Bool) -> Bool {
         let fields = head.headerFields
         let site = HTTPField.Name("Sec-Fetch-Site").flatMap { fields[$0] }
         guard site == nil, ![.origin, .referer, .acceptLanguage].contains(where: { fields[$0] != nil }) else {
             return isAuthenticated && head.isOfThisSite && ["none", "same-origin"].contains(site)
         }
-        return isAuthenticated || isFromLoopback || self.timeoutHeader.map { fields[$0] != nil } ?? false
+        return isAuthenticated || isLocal || self.timeoutHeader.map { fields[$0] != nil } ?? false
     }
 
     // Some clients encode a target twice: an encoded colon before the first slash can only come from that.
@@ -80,6 +86,14 @@ struct ProbeRoutes: Sendable {
 
     private static var unconfigured: Response {
         .text("No modules are configured: add modules to the configuration file of tidegate serve.", status: .notFound)
+    }
+}
+
+extension HTTPRequest {
+    /// True if a proxy passed the request on (RFC 9110 7.6.3, RFC 7239): its client may be anywhere.
+    fileprivate var isForwarded: Bool {
+        ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"].compactMap { HTTPField.Name($0) }
+            .contains { self.headerFields[$0] != nil }
     }
 }
 
