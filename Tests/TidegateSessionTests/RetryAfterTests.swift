@@ -32,10 +32,10 @@ struct RetryAfterTests {
     @Test(
         "Seconds are taken as they are, within a day",
         arguments: [
-            ("0", .wait(.zero)), ("120", .wait(.seconds(120))), ("99999999999999999999", .wait(.seconds(86_400))),
-            ("-1", .never), ("1.5", nil), ("x", nil), ("", nil),
-        ] as [(String, RetryAfter?)])
-    func seconds(_ row: (String, RetryAfter?)) {
+            ("0", .zero), ("120", .seconds(120)), ("99999999999999999999", .seconds(86_400)), ("-1", nil), ("-", nil),
+            ("+5", nil), ("1.5", nil), ("x", nil), ("", nil),
+        ] as [(String, Duration?)])
+    func seconds(_ row: (String, Duration?)) {
         #expect(RetryAfter.parse(row.0, date: nil, now: Self.now) == row.1)
     }
 
@@ -43,9 +43,11 @@ struct RetryAfterTests {
     func relative() {
         let field = "Sun, 06 Nov 1994 08:50:37 GMT"
         #expect(
-            RetryAfter.parse(field, date: "Sun, 06 Nov 1994 08:50:07 GMT", now: Self.now) == .wait(.seconds(30)))
-        #expect(RetryAfter.parse(field, date: nil, now: Self.now) == .wait(.seconds(60)))
-        #expect(RetryAfter.parse(field, date: "Sun, 06 Nov 1994 09:00:00 GMT", now: Self.now) == .wait(.zero))
+            RetryAfter.parse(field, date: "Sun, 06 Nov 1994 08:50:07 GMT", now: Self.now) == .seconds(30))
+        #expect(RetryAfter.parse(field, date: nil, now: Self.now) == .seconds(60))
+        #expect(RetryAfter.parse(field, date: "Sun, 06 Nov 1994 09:00:00 GMT", now: Self.now) == .zero)
+        #expect(RetryAfter.parse("Thu, 01 Jan 1970 00:00:00 GMT", date: nil, now: Self.now) == .zero)
+        #expect(RetryAfter.parse("Fri, 31 Dec 9999 23:59:59 GMT", date: nil, now: Self.now) == .seconds(86_400))
     }
 
     @Test("The spread is upward only, by a tenth and thirty seconds at most")

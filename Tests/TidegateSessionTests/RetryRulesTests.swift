@@ -118,7 +118,7 @@ struct RetryRulesTests {
         var chance = SeededGenerator(seed: 3)
         var budget = RetryBudget(.init(), at: MonotonicTime(nanoseconds: 0))
         var room = RetryCounter.Limits(
-            policy: .init(), atMost: nil, price: .connect, asked: .wait(.seconds(20)), active: .zero,
+            policy: .init(), atMost: nil, price: .connect, asked: .seconds(20), active: .zero,
             untilDeadline: nil)
         let now = MonotonicTime(nanoseconds: 0)
         func next() -> RetryCounter.Answer { counter.next(room, budget: &budget, at: now, using: &chance) }
@@ -129,8 +129,6 @@ struct RetryRulesTests {
         room.untilDeadline = nil
         room.active = .seconds(3590)
         #expect(next() == .stop(.deadline))
-        room.asked = .never
-        #expect(next() == .stop(.limit))
     }
 
     @Test("A server that asks for no wait at all still gets the usual one")
@@ -142,7 +140,7 @@ struct RetryRulesTests {
             counter.charge(madeProgress: false)
             var budget = RetryBudget(.init(), at: MonotonicTime(nanoseconds: 0))
             let room = RetryCounter.Limits(
-                policy: .init(), atMost: nil, price: .connect, asked: .wait(.zero), active: .zero,
+                policy: .init(), atMost: nil, price: .connect, asked: .zero, active: .zero,
                 untilDeadline: nil)
             let answer = counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
             longest = max(longest, try #require(Self.delay(answer)))

@@ -24,31 +24,24 @@ enum Backoff {
 }
 
 /// A server's request when to retry (RFC 9110 10.2.3).
-enum RetryAfter: Sendable, Hashable {
-    /// Not before this time has passed.
-    case wait(Duration)
-    /// Never.
-    case never
-
-    /// The longest accepted wait.
-    static let longest = Duration.seconds(86_400)
+enum RetryAfter {
+    /// The longest accepted wait, in seconds.
+    private static let longest: Int64 = 86_400
 
     /// Parses a `Retry-After` field; a date is compared with the response's own `Date`, so that our clock does not
     /// matter.
     ///
-    /// Nil if the field is malformed.
-    static func parse(_ field: String, date: String?, now: WallTime) -> RetryAfter? {
+    /// Nil if the field is malformed, as a negative number is: then it counts as absent.
+    static func parse(_ field: String, date: String?, now: WallTime) -> Duration? {
         let text = field.drop { $0 == " " }
-        if text.hasPrefix("-"), Int64(text) != nil { return .never }
         if !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) {
-            let seconds = Int64(text) ?? .max
-            return .wait(.seconds(min(seconds, 86_400)))
+            return .seconds(min(Int64(text) ?? .max, self.longest))
         }
         let local = now.microseconds / 1_000_000
         let year = 1970 + Int(local / 31_556_952)
         guard let moment = HTTPDate.parse(String(text), year: year) else { return nil }
         let reference = date.flatMap { HTTPDate.parse($0, year: year) } ?? local
-        return .wait(.seconds(min(max(0, moment - reference), 86_400)))
+        return .seconds(min(max(0, moment - reference), self.longest))
     }
 
     /// Extends the wait by a random time, so that clients do not all return at the same moment; never shorter than

@@ -14,7 +14,8 @@ struct RetryCounter: Sendable {
         var policy: RetryPolicy
         var atMost: Int?
         var price: RetryPrice
-        var asked: RetryAfter?
+        /// The wait that the server requested; nil if it requested none.
+        var asked: Duration?
         /// How long the task was active.
         var active: Duration
         /// The time left until the deadline; nil if none exists.
@@ -48,10 +49,10 @@ struct RetryCounter: Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Answer {
         let limit = min(limits.policy.attempts, limits.atMost ?? .max)
-        guard self.inARow < limit, limits.asked != .never else { return .stop(.limit) }
+        guard self.inARow < limit else { return .stop(.limit) }
         var delay = Backoff.delay(afterFailure: self.inARow, policy: limits.policy, using: &generator)
         // If the server requests no wait, ours still applies.
-        if case .wait(let asked) = limits.asked { delay = max(delay, RetryAfter.spread(asked, using: &generator)) }
+        if let asked = limits.asked { delay = max(delay, RetryAfter.spread(asked, using: &generator)) }
         // A requested wait counts in full: the retry would come after the task's time.
         if let end = limits.policy.maxElapsed, limits.active + delay >= end { return .stop(.deadline) }
         if let left = limits.untilDeadline, delay >= left { return .stop(.deadline) }

@@ -197,7 +197,7 @@ struct AttemptEnd {
     }
 
     /// The wait that the server requested; nil if it requested none.
-    func retryAfter(now: WallTime) -> RetryAfter? {
+    func retryAfter(now: WallTime) -> Duration? {
         guard self.failure == .httpStatus, let head = self.outcome.head, let field = head.field("Retry-After") else {
             return nil
         }
