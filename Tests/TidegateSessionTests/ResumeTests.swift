@@ -152,6 +152,114 @@ struct ResumeTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    // MARK: - Attempts that bring a part
+
+    /// Each connection brings the next part of the pattern and is reset; with `fromStart` each one starts the body again.
+    private static func dropping(after part: Int64, of total: Int64, fromStart: Bool = false) throws -> LiveServer {
+        try LiveServer { request in
+            let start = fromStart ? 0 : request.rangeStart ?? 0
+            let length = fromStart ? part + Int64(request.number) * 20_000 : part
+            guard start + length < total else { return .pattern(total, for: request) }
+            let range = start > 0 ? ["Content-Range: bytes \(start)-\(total - 1)/\(total)"] : []
+            let fields = ["ETag: \"tide\"", "Content-Length: \(total - start)"] + range
+            return LiveServerAnswer([
+                .send(LiveServerAnswer.head(start > 0 ? 206 : 200, fields)), .pattern(from: start, count: length),
+                .close,
+            ])
+        }
+    }
+
+    private static func impatient(_ attempts: Int = 2, tokens: Double = 0) throws -> SessionFixture {
+        try SessionFixture(
+            .with {
+                $0.retry = RetryPolicy(attempts: attempts, base: .milliseconds(1), cap: .milliseconds(1))
+                $0.budget = RetryBudgetPolicy(tokens: tokens, refillPerSecond: 0)
+            })
+    }
+
+    @Test(
+        "A download that each connection moves on by 16 KiB, or by 0.1 % of a small body, ends whole with any limit",
+        arguments: [(part: 16_384, total: 600_000), (part: 20, total: 1000)] as [(part: Int64, total: Int64)])
+    func parts(_ row: (part: Int64, total: Int64)) async throws {
+        let scratch = try Scratch()
+        let server = try Self.dropping(after: row.part, of: row.total)
+        defer { server.stop() }
+        let fixture = try Self.impatient()
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .success, "\(result)")
+        #expect(scratch.hasPattern("a", row.total))
+        #expect(result.refetchedBytes == 0)
+        #expect(server.requests.count == Int((row.total + row.part - 1) / row.part))
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A part that is too small counts against the limit")
+    func smallParts() async throws {
+        let scratch = try Scratch()
+        let server = try Self.dropping(after: 16_000, of: 100_000_000)
+        defer { server.stop() }
+        let fixture = try Self.impatient(3, tokens: 500)
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        #expect(await fixture.run(request).result().failure == .retriesExhausted)
+        #expect(server.requests.count == 3)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A server that starts the body again each time uses the retries up, although it comes further each time")
+    func startsAgain() async throws {
+        let scratch = try Scratch()
+        let server = try Self.dropping(after: 100_000, of: 100_000_000, fromStart: true)
+        defer { server.stop() }
+        let fixture = try Self.impatient(3, tokens: 500)
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        let result = await fixture.run(request).result()
+        #expect(result.failure == .retriesExhausted)
+        // The first one brought something that could have been continued.
+        #expect(server.requests.count == 4)
+        #expect(result.attempts == 4)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A single attempt stays one, whatever it brings")
+    func singleAttempt() async throws {
+        let scratch = try Scratch()
+        let server = try Self.dropping(after: 20_000, of: 100_000)
+        defer { server.stop() }
+        let fixture = try Self.impatient(1)
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        #expect(await fixture.run(request).result().outcome == .failure)
+        #expect(server.requests.count == 1)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("Stalls after a part open no circuit")
+    func stalls() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { request in
+            let answer = LiveServerAnswer.pattern(400_000, for: request, slice: 50_000)
+            return request.number < 8 ? LiveServerAnswer(Array(answer.steps.prefix(2)) + [.hang]) : answer
+        }
+        defer { server.stop() }
+        let fixture = try SessionFixture(
+            .with {
+                $0.retry = RetryPolicy(attempts: 2, base: .milliseconds(1), cap: .milliseconds(1))
+                $0.circuit.failures = 1
+            })
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        request.options.idleTimeout = .milliseconds(100)
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .success, "\(result)")
+        #expect(scratch.hasPattern("a", 400_000))
+        #expect(result.held[.circuit] == nil)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     // MARK: - Digests
 
     @Test("Sums are those of the standards' own examples")

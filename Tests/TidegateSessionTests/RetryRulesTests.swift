@@ -90,25 +90,32 @@ struct RetryRulesTests {
         }
     }
 
-    @Test("Progress starts the counting of failures again")
+    @Test("An attempt with progress costs no retry and no budget, up to a thousand times, unless only one is allowed")
     func progress() throws {
         var counter = RetryCounter()
         var chance = SeededGenerator(seed: 3)
-        var budget = RetryBudget(.init(), at: MonotonicTime(nanoseconds: 0))
-        let room = RetryCounter.Limits(
-            policy: RetryPolicy(attempts: 2), atMost: nil, price: .full, asked: nil, active: .zero,
-            untilDeadline: nil)
-        func next() -> RetryCounter.Answer {
-            counter.next(room, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
+        // Enough for one retry that is paid for.
+        var budget = RetryBudget(.init(tokens: 14, refillPerSecond: 0), at: MonotonicTime(nanoseconds: 0))
+        func next(_ attempts: Int = 2) -> RetryCounter.Answer {
+            let limits = RetryCounter.Limits(
+                policy: RetryPolicy(attempts: attempts), atMost: nil, price: .full, asked: nil, active: .zero,
+                untilDeadline: nil)
+            return counter.next(limits, budget: &budget, at: MonotonicTime(nanoseconds: 0), using: &chance)
         }
-        for _ in 0..<5 {
+        for round in 1...1000 {
             counter.charge(madeProgress: true)
             let delay = Self.delay(next())
             #expect(try #require(delay) <= .milliseconds(500))
+            if round == 500 {
+                counter.charge(madeProgress: false)
+                #expect(try #require(Self.delay(next())) <= .milliseconds(500))
+            }
         }
-        counter.charge(madeProgress: false)
+        #expect(next(1) == .stop(.limit))
+        #expect(counter.free == 1000)
+        #expect(counter.charged == 1001)
+        counter.charge(madeProgress: true)
         #expect(next() == .stop(.limit))
-        #expect(counter.charged == 6)
     }
 
     @Test("A wait that the server asks for is not shortened, and not begun where it ends too late")

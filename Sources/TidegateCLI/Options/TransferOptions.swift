@@ -89,7 +89,7 @@ struct HTTPOptions: ParsableArguments {
 
 /// Timeouts, retries and the gate of a transfer.
 struct TimeoutOptions: ParsableArguments {
-    @Option(help: .value("n", "Maximum number of retries."))
+    @Option(help: .value("n", "Maximum number of retries in a row without a new part of the body."))
     var retry = 3
 
     @Option(help: .value("duration", "Stop retrying after this time; time without a path does not count."))

@@ -57,7 +57,7 @@ struct TasksSubmitCommand: AsyncParsableCommand {
     @Option(help: .value("duration", "Maximum time for the task, including all waits."))
     var maxTime: String?
 
-    @Option(help: .value("n", "Maximum number of retries."))
+    @Option(help: .value("n", "Maximum number of retries in a row without a new part of the body."))
     var retry: Int?
 
     @Option(

@@ -36,7 +36,7 @@ package struct TaskSubmission: Sendable, Hashable, Codable {
     package var patienceSeconds: Double?
     /// How long the task may take in all.
     package var deadlineSeconds: Double?
-    /// Maximum number of retries.
+    /// Maximum number of retries in a row without a new part of the body.
     package var retries: Int?
     /// Which redirects are followed: `same-origin`, `no-downgrade` or `free`.
     package var redirects: String?

@@ -153,7 +153,8 @@ enum ConfigurationSchema {
 
     static let retry: [Field<Configuration.Retry>] = [
         .value("attempts", \.attempts, .number(in: 1...1000)).documented(
-            "The maximum number of attempts; lost paths do not count.", default: "\(RetryPolicy().attempts)"),
+            "The maximum number of attempts in a row; those that a lost path ends, or that bring a part of a download, do "
+                + "not count.", default: "\(RetryPolicy().attempts)"),
         .value("base", \.base, .duration(atLeast: .milliseconds(1))).documented(
             "The first wait between attempts, which doubles.", default: "\(DurationText(RetryPolicy().base))"),
         .value("cap", \.cap, .duration(atLeast: .milliseconds(1))).documented(

@@ -78,6 +78,8 @@ package struct RetryProgress: Sendable, Hashable, Codable {
     package var charged: Int
     /// The number of consecutive failures without progress.
     package var inARow: Int
+    /// The number of failed attempts that made progress; nil in an older journal.
+    package var free: Int?
 }
 
 /// How an accepted task ended.

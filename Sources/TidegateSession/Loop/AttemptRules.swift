@@ -285,9 +285,9 @@ enum AttemptRules {
         guard progress.received > 0 else { return }
         // Without compression an offset on the wire is an offset in the file.
         let isKept = record.keepsBytes || record.isStream || end.failure == nil
-        let furthest = record.download.partial.furthest
+        let continues = progress.offset > 0 || record.download.partial.furthest == 0
         let again = record.download.partial.take(from: progress.offset, received: progress.received, isKept: isKept)
-        end.gained = record.download.partial.furthest - furthest
+        end.gained = continues ? progress.received : 0
         record.result.refetched += again
         if again > 0 { session.tasks.publish(.refetched(bytes: again), record) }
     }

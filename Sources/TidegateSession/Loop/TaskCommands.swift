@@ -92,7 +92,7 @@ enum TaskCommands {
         record.clocks.restore(
             lived: session.journal.livedSoFar(state.task), active: progress?.active ?? .zero,
             waited: progress?.waited ?? .zero)
-        record.retry.counter.restore(charged: progress?.charged ?? 0, inARow: progress?.inARow ?? 0)
+        record.retry.counter.restore(progress)
         if let file = state.task.placing, let paths = record.paths, (try? FileIdentity.of(paths.destination)) == file {
             return self.finishCommitted(record, paths, file, in: &session)
         }

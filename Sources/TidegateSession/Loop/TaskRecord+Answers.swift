@@ -238,6 +238,8 @@ extension TaskRecord {
         // A task limited to a single attempt has simply failed; it has not run out of attempts.
         guard charged > 1 || reason != .limit else { return EndRules.close(self, failure, sentence, in: &session) }
         switch reason {
+        case .limit where self.retry.counter.hasUsedFreeAttempts:
+            sentence.clause += ", and more than \(RetryCounter.mostFree) attempts each brought only a part of the body"
         case .limit: sentence.attempts = charged
         case .budget: sentence.clause += ", and the origin's retry budget is used up"
         case .deadline: sentence.clause += ", and a retry would come too late"

@@ -2,7 +2,11 @@ package import TidegateCore
 
 /// How often, and how fast, a task is retried.
 public struct RetryPolicy: Sendable, Hashable, Codable {
-    /// The maximum number of charged attempts without progress; 1 to 10,000.
+    /// The maximum number of consecutive charged attempts without progress; 1 to 10,000.
+    ///
+    /// An attempt makes progress if it brings at least 16 KiB, or 0.1 % of a smaller body, with which the next attempt
+    /// can continue. Such an attempt costs no budget, and at most 1,000 of them are allowed in a task. With 1, only
+    /// an attempt that a lost path ended is followed by another.
     public var attempts: Int
     /// The upper bound of the first delay, longer than 0; it doubles with each further delay.
     public var base: Duration

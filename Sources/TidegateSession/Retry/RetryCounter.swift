@@ -4,8 +4,12 @@ internal import TidegateCore
 struct RetryCounter: Sendable {
     /// The total number of charged attempts.
     private(set) var charged = 0
-    /// The number of consecutive charged failures without progress.
+    /// The number of consecutive charged failures without progress; 0 after an attempt that made some.
     private(set) var inARow = 0
+    /// The number of failed attempts that made progress; the limit does not count them.
+    private(set) var free = 0
+    /// A server that ends each response after a few bytes must not keep a task busy without end.
+    static let mostFree = 1000
     /// The price paid for the current retry.
     var paid: RetryPrice?
 
@@ -28,14 +32,15 @@ struct RetryCounter: Sendable {
     }
 
     /// Adopts the counts of an earlier process.
-    mutating func restore(charged: Int, inARow: Int) {
-        self.charged = charged
-        self.inARow = inARow
+    mutating func restore(_ progress: RetryProgress?) {
+        guard let progress else { return }
+        (self.charged, self.inARow, self.free) = (progress.charged, progress.inARow, progress.free ?? 0)
     }
 
     mutating func charge(madeProgress: Bool) {
         self.charged += 1
-        self.inARow = madeProgress ? 1 : self.inARow + 1
+        self.inARow = madeProgress ? 0 : self.inARow + 1
+        if madeProgress { self.free += 1 }
     }
 
     mutating func succeeded() {
@@ -49,17 +54,22 @@ struct RetryCounter: Sendable {
         using generator: inout some RandomNumberGenerator
     ) -> Answer {
         let limit = min(limits.policy.attempts, limits.atMost ?? .max)
-        guard self.inARow < limit else { return .stop(.limit) }
+        // A task limited to a single attempt is not retried, whatever that attempt brought.
+        guard max(1, self.inARow) < limit, !self.hasUsedFreeAttempts else { return .stop(.limit) }
         var delay = Backoff.delay(afterFailure: self.inARow, policy: limits.policy, using: &generator)
         // If the server requests no wait, ours still applies.
         if let asked = limits.asked { delay = max(delay, RetryAfter.spread(asked, using: &generator)) }
         // A requested wait counts in full: the retry would come after the task's time.
         if let end = limits.policy.maxElapsed, limits.active + delay >= end { return .stop(.deadline) }
         if let left = limits.untilDeadline, delay >= left { return .stop(.deadline) }
-        guard budget.pay(limits.price, at: now) else { return .stop(.budget) }
-        self.paid = limits.price
+        let price = self.inARow == 0 ? .free : limits.price
+        guard budget.pay(price, at: now) else { return .stop(.budget) }
+        self.paid = price
         return .wait(delay)
     }
+
+    /// True if more failed attempts made progress than a task may have.
+    var hasUsedFreeAttempts: Bool { self.free > RetryCounter.mostFree }
 }
 
 /// The retry controller's state of each task.

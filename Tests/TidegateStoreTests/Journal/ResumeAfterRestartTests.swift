@@ -90,6 +90,40 @@ struct ResumeAfterRestartTests {
         await second.stop()
     }
 
+    @Test("A restart does not give a task more attempts that bring a part")
+    func freeAttempts() async throws {
+        let directory = try TestDirectory()
+        let server = try LiveServer { request in
+            guard request.rangeStart == nil else { return .pattern(400_000, for: request) }
+            let head = LiveServerAnswer.head(200, ["ETag: \"tide\"", "Content-Length: 400000"])
+            return LiveServerAnswer([.send(head), .pattern(from: 0, count: 20_000), .close])
+        }
+        defer { server.stop() }
+        let first = try JournalFixture(directory)
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(directory.file("a"))
+        let made = try await first.session.submit(request, isSuspended: true)
+        var life = try #require(try await first.entry(made.id)).life
+        life.effort = RetryProgress(active: .zero, waited: .zero, charged: 1000, inARow: 0, free: 1000)
+        let (journal, used) = (first.journal.tasks.storage, life)
+        try await withCheckedContinuation { done in
+            journal.record(.tried(made.id, used)) { done.resume(returning: $0) }
+        }.get()
+        await first.stop()
+
+        let second = try JournalFixture(directory)
+        try await second.session.restore()
+        #expect(try await second.session.resume(made.id))
+        let end = try await second.end(of: made.id)
+        #expect(end?.failure == .retriesExhausted)
+        #expect(
+            end?.explanation?.hasSuffix(", and more than 1000 attempts each brought only a part of the body") == true,
+            "\(end?.explanation ?? "")")
+        #expect(end?.attempts == 1001)
+        #expect(server.requests.count == 1)
+        await second.stop()
+    }
+
     @Test("Time spent waiting at the gate counts after a restart")
     func patience() async throws {
         let directory = try TestDirectory()

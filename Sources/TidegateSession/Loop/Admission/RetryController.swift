@@ -210,7 +210,8 @@ struct RetryController {
         let health = RetryController.health(
             status: end.status, failure: end.failure, kind: end.kind, isProbe: record.retry.probing != nil,
             pathIsLost: saysNothing)
-        switch health {
+        // A server that sends the next part of a body works, even if it never sends the whole rest at once.
+        switch end.madeProgress(with: record.download.partial) ? .works : health {
         case .works: self.originWorks(record, &tasks)
         case .fails: self.originFails(record, &tasks)
         case .unknown: self.leaveProbe(record, &tasks)

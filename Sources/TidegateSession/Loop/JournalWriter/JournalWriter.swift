@@ -46,7 +46,8 @@ struct JournalWriter {
         var life = self.lifetime(record.clocks.lifetime(at: now))
         life.effort = RetryProgress(
             active: record.clocks.activeTime(at: now), waited: record.clocks.waitedTime(at: now),
-            charged: record.retry.counter.charged, inARow: record.retry.counter.inARow)
+            charged: record.retry.counter.charged, inARow: record.retry.counter.inARow,
+            free: record.retry.counter.free)
         return life
     }
 

@@ -140,7 +140,7 @@ struct AttemptEnd {
     var text: String
     var reachedWire: Bool
     var resolveFailure: ResolveFailure?
-    /// Body bytes that had never arrived before.
+    /// Body bytes that continue the held part; bytes from the start count only if nothing had arrived before.
     var gained: Int64 = 0
 
     private let whole: Indirect<AttemptOutcome>
@@ -191,9 +191,9 @@ struct AttemptEnd {
         return max(0, progress.offset + progress.received - partial.start)
     }
 
-    /// Whether the attempt brought enough new bytes, in absolute terms or as a share of the whole.
+    /// Whether the next attempt can continue after enough new bytes: 16 KiB, or 0.1 % of a smaller body.
     func madeProgress(with partial: PartialBody) -> Bool {
-        partial.resumePoint != nil && self.gained >= max(65_536, (partial.total ?? 0) / 100)
+        partial.resumePoint != nil && self.gained >= max(1, min(16_384, (partial.total ?? .max) / 1000))
     }
 
     /// The wait that the server requested; nil if it requested none.
