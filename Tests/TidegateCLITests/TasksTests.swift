@@ -52,6 +52,37 @@ struct TasksTests {
         #expect(stopped?.status == 0, "\(stopped?.errors ?? "")")
     }
 
+    @Test("A journal that is removed while the daemon runs accepts nothing more, and the next start reports the loss")
+    func removedJournal() async throws {
+        let daemon = TasksDaemon()
+        try await daemon.start()
+        let url = "http://127.0.0.1:9/"
+        for key in ["a", "b"] { _ = try TasksDaemon.id(await daemon.tasks("submit", url, "--suspended", "--key", key)) }
+        let journal = "\(daemon.path)/state/journal.sqlite"
+        try FileManager.default.removeItem(atPath: journal)
+        let refused = try await daemon.tasks("submit", url, "--suspended", "--key", "c")
+        #expect(refused.status == 1)
+        #expect(
+            refused.errors
+                == "tidegate: the journal \(journal) or its write-ahead log was removed or replaced, so that a restart would "
+                + "lose the task: put the file back, or restart the daemon to begin with the journal that is there\n",
+            "\(refused)")
+        let answer = try await Program.expect([
+            "curl", "-s", "-i", "--unix-socket", daemon.socket, "-H", "Content-Type: application/json", "-d",
+            #"{"url":"http://127.0.0.1:9/","suspended":true}"#, "http://localhost/api/v1/tasks",
+        ])
+        #expect(answer.hasPrefix("HTTP/1.1 507 "), "\(answer)")
+        let log = await daemon.stop(SIGKILL)?.errors ?? ""
+        #expect(log.contains("msg=\"journal write failed\"") && log.contains("reason=removed"), "\(log)")
+        try await daemon.start()
+        #expect(try await daemon.tasks("list").output == "no tasks\n")
+        let second = await daemon.stop()?.errors ?? ""
+        #expect(second.contains("msg=\"journal lost transactions\" tasks=2 transactions="), "\(second)")
+        try await daemon.start()
+        let third = await daemon.stop()?.errors ?? ""
+        #expect(!third.contains("journal lost"), "\(third)")
+    }
+
     @Test("Watchers hear the tasks, then what happens, until the daemon ends")
     func watch() async throws {
         let server = try LiveServer { .respond(text: $0.path) }

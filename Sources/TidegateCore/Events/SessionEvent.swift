@@ -127,8 +127,8 @@ public enum JournalEvent: Sendable {
     case committed(entries: Int, duration: Duration)
     /// So many entries could not be written.
     case failed(JournalIssue, entries: Int)
-    /// So many transactions, with so many accepted tasks, were durable and are missing: its write-ahead log was cut, or
-    /// an older copy is in its place.
+    /// So many transactions, with so many accepted tasks, were durable and are missing: its file or its write-ahead log
+    /// was cut, removed or replaced.
     case lost(transactions: Int, tasks: Int)
 
     var projection: EventProjection {
@@ -150,8 +150,8 @@ public enum JournalEvent: Sendable {
             EventProjection(
                 "daemon.journalLost", .error, "journal lost transactions",
                 "the journal lost its last \(transactions) transactions with \(tasks) accepted tasks, because its file or "
-                    + "its write-ahead log was cut or replaced: submit these tasks again; unfinished requests that must not "
-                    + "be sent twice fail, because they may have been sent",
+                    + "its write-ahead log was cut, removed or replaced: submit those tasks again that had not ended; unfinished "
+                    + "requests that must not be sent twice fail, because they may have been sent",
                 [.both("transactions", transactions), .both("tasks", tasks)])
         }
     }
@@ -163,6 +163,8 @@ public enum JournalIssue: String, Sendable, MetricLabel, CustomStringConvertible
     case diskFull
     /// The disk failed.
     case disk
+    /// The file was removed or replaced while it was in use.
+    case removed
     /// The journal is closed.
     case closed
 
@@ -171,6 +173,7 @@ public enum JournalIssue: String, Sendable, MetricLabel, CustomStringConvertible
         switch self {
         case .diskFull: "the disk is full"
         case .disk: "the disk failed"
+        case .removed: "its file was removed or replaced"
         case .closed: "the journal is closed"
         }
     }

@@ -67,7 +67,7 @@ package struct ControlRefusal: Error, Sendable, Hashable, CustomStringConvertibl
         case unknown = 404
         /// As many tasks as are allowed are open.
         case tooManyTasks = 429
-        /// The journal's disk is full.
+        /// The journal's disk is full, or its file was removed.
         case diskFull = 507
         /// The daemon cannot do it now.
         case unavailable = 503

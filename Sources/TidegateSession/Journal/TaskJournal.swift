@@ -132,7 +132,8 @@ extension TaskError {
     init(_ error: JournalError) {
         let reason: TaskFailure =
             switch error.reason {
-            case .diskFull: .diskFull
+            // The journal has no place for the task, and submitting it again later may help.
+            case .diskFull, .removed: .diskFull
             case .disk, .closed: .internal
             }
         self.init(reason: reason, underlying: error.description)

@@ -127,14 +127,12 @@ public final class Journal: JournalStorage {
         self.checkpointInterval = dependencies.checkpointInterval
         self.lock = try DirectoryLock(directory)
         if self.lock.hadJournal { try JournalFile.checkNotEmptied(in: directory) }
-        // A journal that was moved away begins anew.
-        let isKnown = Journal.exists(in: directory)
         let file = try JournalFile(directory: directory)
         self.file = Mutex(file)
         self.path = file.path
         let (progress, written) = (try file.progress(), self.lock.written)
         let (commits, tasks) = written.map { ($0.commits - progress.commits, $0.tasks - progress.tasks) } ?? (0, 0)
-        self.lost = isKnown && commits > 0 ? .lost(transactions: commits, tasks: max(0, tasks)) : nil
+        self.lost = commits > 0 ? .lost(transactions: commits, tasks: max(0, tasks)) : nil
         if self.lost != nil { try file.doubtUnfinished() }
         (self.setAside, self.copyBeforeRepair) = try file.repair(at: dependencies.time.wall())
         self.unfinished = try file.countUnfinished()

@@ -11,6 +11,8 @@ struct JournalFile: Sendable {
     let reader: DatabaseQueue
     /// How many tasks are not over.
     let openTasks = OpenTaskCount()
+    /// The devices and inodes of the file and its log when they were opened.
+    private let identities: [[UInt64]]
 
     /// Opens or creates `journal.sqlite` in a directory; `migrator` has the versions of its tables.
     init(directory: String, migrator: DatabaseMigrator = JournalSchema.migrator) throws(JournalOpenError) {
@@ -18,16 +20,34 @@ struct JournalFile: Sendable {
         self.queue = try DurableDatabase.open(
             self.path, migrator: migrator, pragmas: ["secure_delete = ON"], checksEveryPage: true)
         self.reader = try DurableDatabase.reader(self.path)
+        self.identities = JournalFile.identities(of: self.path)
+    }
+
+    /// False if the file or its write-ahead log was removed or replaced: the next process would not see what is written.
+    var isInPlace: Bool { self.identities == JournalFile.identities(of: self.path) }
+
+    // Empty for a missing file.
+    private static func identities(of path: String) -> [[UInt64]] {
+        [path, "\(path)-wal"].map { path in
+            var status = stat()
+            return lstat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : []
+        }
     }
 
     /// The path of a directory's journal.
     static func path(in directory: String) -> String { "\(directory)/journal.sqlite" }
 
-    /// Throws if the file exists but is empty; a file that was moved away is created anew.
+    /// Throws if the file exists but is empty; a file that was removed is created anew.
+    ///
+    /// The log of a removed file is kept beside it, because SQLite would delete it.
     static func checkNotEmptied(in directory: String) throws(JournalOpenError) {
         let path = self.path(in: directory)
         var status = stat()
-        guard lstat(path, &status) == 0, status.st_size == 0 else { return }
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT { rename("\(path)-wal", "\(path)-wal.lost") }
+            return
+        }
+        guard status.st_size == 0 else { return }
         throw .damaged(path, "it is empty, and was not when it was last used")
     }
 

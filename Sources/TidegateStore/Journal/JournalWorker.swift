@@ -90,6 +90,7 @@ final class JournalWorker: LoopHandler {
         self.pending = []
         self.isUrgent = false
         guard !work.isEmpty else { return }
+        guard self.file.isInPlace else { return self.fail(work, self.removed) }
         do {
             try self.commit(work)
         } catch {
@@ -121,10 +122,18 @@ final class JournalWorker: LoopHandler {
         for single in applied { single.completion() }
     }
 
-    private func fail(_ work: [JournalWork], _ error: any Error) {
-        let error = self.journalError(error)
+    private func fail(_ work: [JournalWork], _ error: any Error) { self.fail(work, self.journalError(error)) }
+
+    private func fail(_ work: [JournalWork], _ error: JournalError) {
         self.dependencies.onEvent(.failed(error.reason, entries: work.count))
         for single in work { single.fail(error) }
+    }
+
+    private var removed: JournalError {
+        JournalError(
+            .removed,
+            "the journal \(self.file.path) or its write-ahead log was removed or replaced, so that a restart would lose the "
+                + "task: put the file back, or restart the daemon to begin with the journal that is there")
     }
 
     private func journalError(_ error: any Error) -> JournalError {
@@ -146,7 +155,7 @@ final class JournalWorker: LoopHandler {
             try database.execute(sql: "INSERT INTO path_event (time, text) VALUES (-1, ?)", arguments: [filler])
             try database.execute(sql: "DELETE FROM path_event WHERE time = -1")
         }
-        guard written != nil else { return self.scheduleWriteTest() }
+        guard written != nil, self.file.isInPlace else { return self.scheduleWriteTest() }
         let waiting = self.awaitingWritable
         self.awaitingWritable = []
         for completion in waiting { completion() }

@@ -218,6 +218,55 @@ struct JournalFileTests {
         #expect(half.0 == 21 - half.1 && (2..<20).contains(half.1))
     }
 
+    @Test("A removed or replaced file accepts nothing until it is back", arguments: ["", "-wal"], [false, true])
+    func removed(suffix: String, isReplaced: Bool) async throws {
+        let directory = try TestDirectory()
+        let fixture = try JournalFixture(directory)
+        let request = try TaskRequest(url: "http://127.0.0.1:1/")
+        func submit() async throws { _ = try await fixture.session.submit(request, isSuspended: true) }
+        try await submit()
+        let (path, aside) = (directory.journalFile + suffix, directory.journalFile + ".aside")
+        try FileManager.default.moveItem(atPath: path, toPath: aside)
+        if isReplaced { try FileManager.default.copyItem(atPath: aside, toPath: path) }
+        let error = await #expect(throws: TaskError.self) { try await submit() }
+        #expect(error?.underlying.contains("\(directory.journalFile) or its write-ahead log was removed") == true)
+        if isReplaced { try FileManager.default.removeItem(atPath: path) }
+        try FileManager.default.moveItem(atPath: aside, toPath: path)
+        try await submit()
+        await fixture.stop()
+        let journal = try Journal(directory.state)
+        defer { journal.close() }
+        #expect(journal.unfinished == 2)
+        #expect(journal.lost == nil)
+    }
+
+    @Test("After a crash without the file the start reports every accepted task as lost, once, and keeps the log")
+    func removedBeforeStart() async throws {
+        let directory = try TestDirectory()
+        let fixture = try JournalFixture(directory)
+        for _ in 0..<3 {
+            _ = try await fixture.session.submit(try TaskRequest(url: "http://127.0.0.1:1/"), isSuspended: true)
+        }
+        // As after kill -9, the log is not in the file.
+        let copy = try TestDirectory()
+        try FileManager.default.createDirectory(
+            atPath: copy.state, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        for name in ["lock", "journal.sqlite-wal"] {
+            try FileManager.default.copyItem(atPath: "\(directory.state)/\(name)", toPath: "\(copy.state)/\(name)")
+        }
+        let log = try #require(FileManager.default.contents(atPath: "\(copy.journalFile)-wal"))
+        await fixture.stop()
+        let journal = try Journal(copy.state)
+        let lost: Int? = if case .lost(_, let tasks)? = journal.lost { tasks } else { nil }
+        #expect(lost == 3)
+        #expect(journal.unfinished == 0)
+        #expect(FileManager.default.contents(atPath: "\(copy.journalFile)-wal.lost") == log)
+        journal.close()
+        let again = try Journal(copy.state)
+        defer { again.close() }
+        #expect(again.lost == nil)
+    }
+
     @Test("Finished tasks are deleted after the retention, unfinished ones never are")
     func retention() async throws {
         let directory = try TestDirectory()
