@@ -207,7 +207,7 @@ enum Catalogue {
 
     static let probeRuns = counter(
         "tidegate_probe_runs_total", by: ["probe", "result"],
-        "Runs of scheduled probes; a run is inconclusive if this host's own network, its gateway, its provider or its resolver was down, or not up for long."
+        "Runs of scheduled probes; a run is inconclusive if it failed on this host, or if its network, gateway, provider or resolver was down, or not up for long."
     )
     static let probeFailures = counter(
         "tidegate_probe_failures_total", by: ["probe", "party"],

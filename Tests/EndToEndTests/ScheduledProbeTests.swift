@@ -101,6 +101,24 @@ struct ScheduledProbeTests {
         #expect(after.runs("away", "failure") == 0)
     }
 
+    @Test("A probe from a source address that this host does not have is inconclusive, and no incident")
+    func ownSource() async throws {
+        let serve = try await self.bench.startDaemon(
+            """
+            modules: {away: {prober: tcp, timeout: 500ms, tcp: {source_ip_address: 203.0.113.9}}}
+            probes: [{name: away, module: away, target: "\(TwoHosts.peer):82", every: 1s}]
+            """, prefix: self.hosts.onThisSide([]))
+        try await self.expect("runs without the address", of: serve) { $0.runs("away", "inconclusive") >= 3 }
+        let samples = try await serve.metrics()
+        #expect(samples.runs("away", "failure") == 0 && samples.runs("away", "success") == 0)
+        let probes = try await serve.get("/api/v1/probes")
+        #expect(probes.contains("this host does not have the source address 203.0.113.9"), "\(probes)")
+        #expect(probes.contains(#""party":"mine""#) && probes.contains(#""uptime":null"#), "\(probes)")
+        let incidents = try await serve.get("/api/v1/incidents")
+        #expect(incidents.contains(#""incidents":[]"#), "\(incidents)")
+        await serve.stop()
+    }
+
     private static func configuration(also line: String) -> String {
         """
         modules:

@@ -1,5 +1,6 @@
 import Testing
 import TidegateCore
+import TidegateLoop
 import TidegateTestKit
 
 @testable import TidegateProbes
@@ -28,11 +29,13 @@ struct ProbeScheduleMachineTests {
             return self.machine.tick(at: self.now, using: &self.generator)
         }
 
-        mutating func finish(_ id: ID = 1, _ failure: ProbeFailure? = nil, isGated: Bool = false) -> ProbeEvent.Outcome?
-        {
+        mutating func finish(
+            _ id: ID = 1, _ failure: ProbeFailure? = nil, isGated: Bool = false, isOutage: Bool = false
+        ) -> ProbeEvent.Outcome? {
             let report = ProbeReport(
                 module: "m", target: "a", start: WallTime(microseconds: 0), duration: .milliseconds(20),
-                failure: failure, isGated: isGated, families: [], log: ProbeLog(module: "m", target: "a"),
+                failure: failure, isGated: isGated, isOutage: isOutage, families: [],
+                log: ProbeLog(module: "m", target: "a"),
                 configuration: "")
             for case .publish(let event) in self.machine.finished(id, report, at: self.now, Self.wall) {
                 if case .finished(let outcome) = event.kind { return outcome }
@@ -41,9 +44,11 @@ struct ProbeScheduleMachineTests {
         }
 
         /// Takes the next turn and ends its run at once.
-        mutating func run(_ failure: ProbeFailure? = nil, isGated: Bool = false) -> ProbeEvent.Result? {
+        mutating func run(
+            _ failure: ProbeFailure? = nil, isGated: Bool = false, isOutage: Bool = false
+        ) -> ProbeEvent.Result? {
             _ = self.turn()
-            return self.finish(1, failure, isGated: isGated)?.result
+            return self.finish(1, failure, isGated: isGated, isOutage: isOutage)?.result
         }
 
         var report: ScheduledProbeReport? { self.machine.reports(at: self.now, Self.wall).first }
@@ -84,19 +89,41 @@ struct ProbeScheduleMachineTests {
         #expect(reports.first?.isAnswering == nil, "what is true now has to be asked")
     }
 
-    @Test("A run that found no memory for the body says nothing of the target")
-    func noMemory() {
+    @Test("A run that fails on this host says nothing of the target")
+    func ownFailure() {
         var fixture = Fixture()
         #expect(fixture.run() == .success)
-        #expect(fixture.run(ProbeFailure(reason: "no_memory", party: .mine, text: "")) == .inconclusive)
+        let failure = ProbeFailure(reason: "connect_failed", party: .mine, text: "no descriptor is free")
+        for _ in 0..<3 { #expect(fixture.run(failure, isOutage: true) == .inconclusive) }
         #expect(fixture.report?.uptime == 1 && fixture.report?.lastFailure == nil)
+        #expect(fixture.report?.isAnswering == true)
+        #expect(fixture.run(failure) == .failure)
+    }
+
+    @Test(
+        "A fault of this host is its outage, unless the target or its name answered",
+        arguments: [
+            (.noMemory, true), (.connectFailed, true), (.timedOut, true), (.unreachable, true), (.notPermitted, true),
+            (.fileError, true), (.internal, true), (.tlsFailed, true), (.reset, true), (.targetDenied, true),
+            (.status, false), (.body, false), (.tooLarge, false), (.resolveFailed, false),
+        ] as [(ProbeFailureReason, Bool)])
+    func ownOutage(_ reason: ProbeFailureReason, _ isOutage: Bool) {
+        for party in FaultParty.allCases {
+            var findings = ProbeFindings(log: ProbeLog(module: "m", target: "a"), time: SystemClock())
+            findings.fail(reason, party, "")
+            #expect(findings.isOutage == (isOutage && party == .mine))
+            // The first reason counts.
+            findings.fail(.connectFailed, .mine, "")
+            #expect(findings.isOutage == (isOutage && party == .mine))
+        }
     }
 
     @Test("A run without a descriptor says nothing of the target, and is repeated a second later")
     func noDescriptor() {
         var fixture = Fixture()
         #expect(fixture.run() == .success)
-        #expect(fixture.run(ProbeFailure(reason: "no_descriptor", party: .mine, text: "")) == .inconclusive)
+        let failure = ProbeFailure(reason: "no_descriptor", party: .mine, text: "")
+        #expect(fixture.run(failure, isOutage: true) == .inconclusive)
         #expect(fixture.report?.uptime == 1 && fixture.report?.lastFailure == nil)
         #expect(fixture.machine.deadline == fixture.now + .seconds(1))
     }

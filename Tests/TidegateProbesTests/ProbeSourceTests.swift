@@ -48,6 +48,10 @@ struct ProbeSourceTests {
         let foreign = try await Self.probe(prober, "127.0.0.1:\(server.port)", from: "192.0.2.77")
         #expect(foreign.failure?.text == "this host does not have the source address 192.0.2.77")
         #expect(foreign.value("probe_failure_info", "connect_failed", "mine") == 1)
+        #expect(foreign.isOutage)
+        // A service of this host that does not run is the target's own failure.
+        let missing = try await Self.probe(prober, "127.0.0.77:9")
+        #expect(missing.failure?.reason == "connect_failed" && !missing.isOutage, "\(missing.failure as Any)")
         let other = try await Self.probe(prober, "127.0.0.1:\(server.port)", from: "::1")
         #expect(other.failure?.reason == "resolve_failed" && other.failure?.party == .mine)
         #expect(server.peers.count == 2)

@@ -71,7 +71,7 @@ package struct ProbeReport: Sendable, Hashable {
     package var failure: Failure?
     /// True if this host had no path to the target, which was therefore not asked.
     package var isGated: Bool
-    /// True if the network between this host and the internet was found to be down: its gateway, provider or resolver.
+    /// True if the fault lies with this host, its gateway, provider or resolver, so that the target was not judged.
     package var isOutage: Bool
     /// The addresses of its last connection; nil if there was none.
     package var connection: ProbeConnection?

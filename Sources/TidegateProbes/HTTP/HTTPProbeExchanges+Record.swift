@@ -83,7 +83,7 @@ extension HTTPProbeExchanges {
         let isEncoding = failure == .protocolError && self.probe.options.coding != nil && outcome.head != nil
         findings.fail(
             isEncoding ? .encoding : ProbeFailureReason(failure, outcome.socketError), attribution?.party ?? .unknown,
-            text.isEmpty ? "\(failure)" : text)
+            text.isEmpty ? "\(failure)" : text, cause: attribution?.cause)
     }
 
     // How the memory for bodies caused a failure; nil if it did not.

@@ -10,7 +10,7 @@ struct ProbeFindings {
     private(set) var failure: ProbeReport.Failure?
     /// True if this host has no path to the target.
     private(set) var isGated = false
-    /// True if the network between this host and the internet was found to be down.
+    /// True if this host, or the network between it and the internet, was found to be down.
     private(set) var isOutage = false
     /// The address being connected to; nil before it is known.
     var address: IPAddress?
@@ -58,10 +58,14 @@ struct ProbeFindings {
     // MARK: Failures
 
     /// Records why the probe failed; the first reason counts.
-    mutating func fail(_ reason: ProbeFailureReason, _ party: FaultParty, _ text: String) {
+    ///
+    /// A fault of this host says nothing about the target, unless the target answered or is a service of this host.
+    mutating func fail(_ reason: ProbeFailureReason, _ party: FaultParty, _ text: String, cause: Cause? = nil) {
         self.log.add(.error, text, at: self.time.wall())
         guard self.failure == nil else { return }
         self.failure = ProbeReport.Failure(reason: reason.label, party: party, text: text)
+        self.isOutage =
+            party == .mine && !ProbeFailureReason.answers.contains(reason) && cause?.isOfLocalService != true
     }
 
     mutating func fail(_ problem: ProbeProblem) {
@@ -75,7 +79,8 @@ struct ProbeFindings {
         let attribution = DecisionTable.attribution(of: evidence)
         self.fail(
             evidence.socketError == .noResources ? .noDescriptor : reason, attribution?.party ?? .unknown,
-            self.silence(attribution?.cause) ?? attribution?.evidence.first ?? "no answer, and nothing says why")
+            self.silence(attribution?.cause) ?? attribution?.evidence.first ?? "no answer, and nothing says why",
+            cause: attribution?.cause)
     }
 
     // The silence of a host that is up, for a target without a port.
@@ -92,7 +97,7 @@ struct ProbeFindings {
 
     /// Records the responsible party once it is known; the reason stays.
     mutating func explain(_ cause: Cause) {
-        self.isOutage = cause.party.isWayOut || cause.party == .resolver
+        self.isOutage = cause.party.isThisSide && !cause.isOfLocalService
         self.failure?.party = cause.party
         let text = self.silence(cause) ?? cause.description
         self.failure?.text = text
@@ -184,9 +189,20 @@ enum ProbeFailureReason: String, MetricLabel {
     case notPermitted
     case `internal`
 
+    /// Reasons that are about an answer: of the target, or of its name.
+    static let answers: Set = [
+        Self.resolveFailed, .authorizationFailed, .response, .protocolError, .tooLarge, .encoding, .status, .version,
+        .header, .body, .tls, .noTls, .rcode, .records, .notServing,
+    ]
+
     /// The labels of reasons for which the target did not answer, or not completely.
     static let silences = Set(
         [Self.noPath, .resolveFailed, .connectFailed, .timedOut, .reset, .truncated, .unreachable].map(\.label))
+}
+
+extension Cause {
+    /// True if the target is a service of this host that does not run.
+    fileprivate var isOfLocalService: Bool { if case .thisHost(.nothingListens) = self { true } else { false } }
 }
 
 /// Why a probe ended early; recorded by the runner.

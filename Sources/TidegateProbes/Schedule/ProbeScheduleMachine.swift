@@ -116,11 +116,10 @@ package struct ProbeScheduleMachine: Sendable {
 }
 
 extension ProbeReport {
-    // There was no path or no memory, or the fault lies with a gateway, a provider or a resolver.
+    // There was no path, or the fault lies with this host, a gateway, a provider or a resolver.
     fileprivate var isInconclusive: Bool {
         guard let failure = self.failure else { return false }
         return self.isGated || self.isOutage || failure.party.isWayOut
-            || failure.reason == ProbeFailureReason.noMemory.label
     }
 }
 

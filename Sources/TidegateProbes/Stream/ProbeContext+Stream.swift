@@ -40,7 +40,7 @@ extension ProbeContext {
         let isAboutConnection = attribution?.isAboutConnection ?? false || failure.failure == .timedOut
         findings.fail(
             ProbeFailureReason(failure.failure, failure.socketError), attribution?.party ?? .unknown,
-            (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text)
+            (isAboutConnection ? attribution?.evidence.first : nil) ?? failure.text, cause: attribution?.cause)
     }
 }
 

@@ -24,7 +24,7 @@ struct IncidentMachine {
         case slow(Incident.Scope, String?, Incident.Finding, since: WallTime, Incident.Network?)
         /// It is not slow any more.
         case slowEnded(Incident.Scope, String?, Incident.EndReason)
-        /// A probe that this host's own network made inconclusive.
+        /// A probe that this host or its network made inconclusive.
         case probeLeftOut(String)
         case attemptFailed(FaultParty)
         case connectionsFailed(FaultParty, count: Int)

@@ -55,7 +55,7 @@ struct ProbeDifference: Sendable {
         http.fail_if_body_* | hasNoSizeLimit
         memory for the bodies of all probes | as much as they take | `probe_body_budget`; a probe that finds none \
         waits, and fails with `no_memory` at its timeout or if its body alone is larger
-        a run on a schedule that fails with `no_memory` | does not exist | inconclusive
+        a run on a schedule that fails on this host, for example with `no_memory` | does not exist | inconclusive
         a JSON body for an expression of CEL | decoded whole, any number at a time | at most 250,000 values and names \
         of members, one document at a time | http.fail_if_body_json_*
         memory for a JSON body | not limited | the body, and half as much again while it grows; while it is decoded at \
