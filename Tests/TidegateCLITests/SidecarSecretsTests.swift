@@ -100,8 +100,15 @@ struct SidecarSecretsTests {
         let archive = "\(daemon.path)/report.tar.gz"
         let command = ["support", "-o", archive, "--control.socket", "\(daemon.path)/sock"]
         func run() async throws -> Program.Output {
-            try await Program.run(namespace.inside([BuiltProduct.path(of: "tidegate")] + command))
+            let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+            return try await Program.run(
+                namespace.inside([BuiltProduct.path(of: "tidegate")] + command),
+                environment: ["PATH": "\(daemon.path):\(path)"])
         }
+        // In place of a host's journal.
+        try daemon.write("#!/bin/sh\ncat FOLDER/log\n", to: "journalctl")
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: "\(daemon.path)/journalctl")
+        try daemon.write(daemon.log, to: "log")
         let report = try await run()
         #expect(report.status == 0 && report.errors.isEmpty, "\(report)")
         #expect(try FileManager.default.attributesOfItem(atPath: archive)[.posixPermissions] as? Int == 0o600)
@@ -120,7 +127,10 @@ struct SidecarSecretsTests {
         for name in names {
             let text = try await Program.expect(["tar", "-xOf", archive, "--wildcards", "*/\(name)"])
             #expect(try self.leaks(in: text) == [], "\(name): \(text)")
+            #expect(!text.contains("s3cretpath"), "\(name): \(text)")
             if name.hasSuffix(".yml") { #expect(text.contains("<secret>"), "\(name): \(text)") }
+            if name == "tidegate.yml" { #expect(text.contains("\n  on_incident: <set>\n"), "\(text)") }
+            if name == "log.txt" { #expect(text.contains("url=http://127.0.0.1:\(self.server.port)"), "\(text)") }
             if name == "metrics.txt" { #expect(text.contains("\ntidegate_build_info{")) }
             if name == "events.jsonl" { #expect(text.contains(#""event":"task.completed""#), "\(text)") }
         }
@@ -135,7 +145,7 @@ struct SidecarSecretsTests {
         let local = "https://localhost:\(self.encrypted.port)/?token=hunter2"
         var outputs: [String: String] = [:]
         for (key, url, options) in [
-            ("k", "\(self.url)/h4Kd02LmQp93ZtYw7Rb1/p?token=hunter2", ["--data", "hunter2", "--cookies"]),
+            ("k", "\(self.url)/h4Kd02LmQp93ZtYw7Rb1/s3cretpath?token=hunter2", ["--data", "hunter2", "--cookies"]),
             ("f", "\(self.url)/f?token=hunter2", ["-F", "token=hunter2"]),
             ("p", "http://tide.invalid/?token=hunter2", ["--proxy", "http://u:hunter2@127.0.0.1:9"]), ("c", local, []),
         ] {
@@ -187,12 +197,15 @@ private enum SecretConfiguration {
           d: {prober: dns, dns: {query_name: a.test}}
           i: {prober: icmp}
           g: {prober: grpc, grpc: {metadata: {x-a: hunter2}}}
-        probes: [{name: p, module: m, target: "\(url)/away?q=hunter2", every: 1s}]
-        reachability: {targets: [{name: r, url: "\(url)/r?x=hunter2"}]}
-        remote_write: {url: "\(url)/w?x=hunter2", headers: {X-Scope-Token: hunter2}, bearer_token_file: FOLDER/word,
+        probes:
+          - {name: p, module: m, target: "\(url)/away?q=hunter2", every: 1s}
+          - {name: q, module: b, target: "\(url.dropFirst(7))/s3cretpath?q=hunter2", every: 1s}
+        reachability: {targets: [{name: r, url: "\(url)/s3cretpath/r?x=hunter2"}]}
+        incidents: {on_incident: [/bin/false, hunter2, "\(url)/s3cretpath"]}
+        remote_write: {url: "\(url)/s3cretpath/w?x=hunter2", headers: {X-Scope-Token: hunter2}, bearer_token_file: FOLDER/word,
           interval: 1s}
         tasks:
-          - {name: a, url: "\(url)/x?token=hunter2", every: 1s, headers: {X-Key: hunter2}, headers_file: FOLDER/fields,
+          - {name: a, url: "\(url)/s3cretpath?token=hunter2", every: 1s, headers: {X-Key: hunter2}, headers_file: FOLDER/fields,
             cookies: true}
           - {name: b, url: "\(url)/x?token=hunter2", every: 1s, form: {token: hunter2, file: "@FOLDER/word"}}
           - {name: e, url: "https://localhost:\(port)/?token=hunter2", every: 1s, body_file: FOLDER/word}

@@ -84,4 +84,25 @@ import Testing
             (" http://u:p@h/", " http://h/"), ("2001:db8::1", "2001:db8::1"), ("", ""),
         ])
     func probeTargets(_ target: String, _ shown: String) { #expect(URLRedaction().target(from: target) == shown) }
+
+    @Test(
+        "A probe's target that leaves the machine has only its scheme, host and port",
+        arguments: [
+            ("http://u:p@h:8/p/q?q=1#f", "http://h:8"), ("u:p@h:80/x", "h:80"), ("h?x", "h"), ("h:53", "h:53"),
+            ("//u@h/x", "//h"), ("/run/a.sock", "/run/a.sock"), ("[::1]:80/x", "[::1]:80"), ("", ""),
+        ])
+    func origins(_ target: String, _ shown: String) { #expect(URLRedaction.toOrigin.target(from: target) == shown) }
+
+    @Test("Every URL in a text loses all but its scheme, host and port")
+    func texts() {
+        let text = #"""
+            {"url":"https://u:p@h.test:8443/T0/B0/xyz?token=1","x":"see http://a/b, or (wss://c/d'e)\nftp://f/g"}
+            level=info msg="GET http://h/s3cret failed" url=http://h?x <http://h#y> a://b c://?x d:// e://u@
+            """#
+        #expect(
+            URLRedaction.withOrigins(text) == #"""
+                {"url":"https://h.test:8443","x":"see http://a or (wss://c\nftp://f"}
+                level=info msg="GET http://h failed" url=http://h <http://h> a://b c:// d:// e://
+                """#)
+    }
 }

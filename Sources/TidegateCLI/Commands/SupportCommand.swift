@@ -14,8 +14,8 @@ struct SupportCommand: AsyncParsableCommand {
             or of root adds its metrics, newest events and configuration. Prints the name and size of every file before it \
             writes the archive, and sends the archive nowhere.
 
-            -v prints each command. The archive names hosts, addresses and programs. Credentials, cookies, bodies and the values of queries are \
-            left out.
+            -v prints each command. The archive names hosts, addresses and programs. URLs have only their scheme, host and \
+            port. Of the configuration it has the values of keys that are known to be harmless.
 
             Example: sudo tidegate support --control.user tidegate
 
@@ -96,6 +96,11 @@ struct SupportCommand: AsyncParsableCommand {
         // A daemon of another user names the files, and must not lead root out of the folder.
         for (name, text) in texts where !name.contains("/") && !name.hasPrefix(".") {
             try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+        }
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let file = URL(filePath: "\(folder)/\(name)")
+            let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            try Data(URLRedaction.withOrigins(text).utf8).write(to: file)
         }
     }
 

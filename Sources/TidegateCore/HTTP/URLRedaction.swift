@@ -4,6 +4,15 @@ public struct URLRedaction: Sendable, Hashable {
     public var query: Bool
     /// True leaves out the user's name and password.
     public var userinfo: Bool
+    /// True leaves only the scheme, the host and the port.
+    package var path = false
+
+    /// For what leaves this machine: a path may be a secret as a whole, as those of web hooks are.
+    package static let toOrigin: URLRedaction = {
+        var redaction = URLRedaction()
+        redaction.path = true
+        return redaction
+    }()
 
     /// A redaction; by default of both.
     public init(query: Bool = true, userinfo: Bool = true) {
@@ -14,15 +23,30 @@ public struct URLRedaction: Sendable, Hashable {
     /// `url` without the redacted parts; a text that is not a URL loses what looks like them as well.
     package func text(of url: String) -> String {
         let whole = self.query ? url.prefix { $0 != "?" && $0 != "#" } : url[...]
-        guard self.userinfo, let authority = URLRedaction.authority(of: whole),
-            let at = whole[authority].lastIndex(of: "@")
-        else { return String(whole) }
-        return whole[..<authority.lowerBound] + String(whole[whole.index(after: at)...])
+        guard let authority = URLRedaction.authority(of: whole) else { return String(whole) }
+        let end = self.path ? authority.upperBound : whole.endIndex
+        guard self.userinfo, let at = whole[authority].lastIndex(of: "@") else { return String(whole[..<end]) }
+        return whole[..<authority.lowerBound] + String(whole[whole.index(after: at)..<end])
     }
 
     /// The same for a probe's target, which may be a URL without its scheme.
     package func target(from text: String) -> String {
-        Self.hasScheme(text) ? self.text(of: text) : String(self.text(of: "//\(text)").dropFirst(2))
+        if Self.hasScheme(text) { return self.text(of: text) }
+        // The path of a Unix socket.
+        return text.hasPrefix("/") ? text : String(self.text(of: "//\(text)").dropFirst(2))
+    }
+
+    /// A text whose URLs have only their scheme, host and port; a URL ends before a space, a quotation mark, an angle
+    /// bracket or a backslash.
+    package static func withOrigins(_ text: String) -> String {
+        var (result, rest) = ("", text[...])
+        while let mark = rest.firstRange(of: "://") {
+            result += rest[..<mark.upperBound]
+            let url = rest[mark.upperBound...].prefix { !$0.isWhitespace && !"\"<>\\".contains($0) }
+            result += self.toOrigin.text(of: "//\(url)").dropFirst(2)
+            rest = rest[url.endIndex...]
+        }
+        return result + rest
     }
 
     // A query may have the URL of something else.

@@ -155,11 +155,11 @@ extension Configuration {
             ?? Configuration()
     }
 
-    /// The text of a configuration file, or of a directory's files together, without secrets and comments.
+    /// The text of a configuration file, or of a directory's files together, with the values that may leave this machine.
     ///
     /// - Throws: ``ConfigurationError`` if a file cannot be read or is not YAML.
     package static func redactedText(of file: String) throws(ConfigurationError) -> String {
-        try self.root(ofFile: file).map(ConfigurationText.text) ?? ""
+        try self.root(ofFile: file).map { ConfigurationText.text(of: $0, showing: ConfigurationText.openKeys) } ?? ""
     }
 
     /// The content of a file, or of the files of a directory; nil if they are empty.

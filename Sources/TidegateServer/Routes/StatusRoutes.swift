@@ -131,7 +131,7 @@ struct StatusRoutes: Sendable {
         let redaction = self.dependencies.configuration.redaction
         let exposition = self.exposition(Scrape(format: .text, names: [], isCompressed: false), inFlight: inFlight)
         let events = self.dependencies.history.newest(self.dependencies.history.capacity)
-        let probes = ProbesDocument.json(await self.dependencies.scheduledProbes(), redaction: redaction)
+        let probes = ProbesDocument.json(await self.dependencies.scheduledProbes(), redaction: .toOrigin)
         return [
             "metrics.txt": String(decoding: exposition, as: UTF8.self), "probes.json": "\(probes)\n",
             "events.jsonl": events.map { "\($0.json(redaction: redaction))\n" }.joined(),
