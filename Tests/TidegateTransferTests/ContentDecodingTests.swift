@@ -51,17 +51,16 @@ struct ContentDecodingTests {
         #expect(outcome.progress.receivedWire == Int64(encoded.count))
     }
 
-    @Test(
-        "in Brotli or Zstandard is decoded by libcurl",
-        arguments: [
-            ("br", [0x0B, 0x02, 0x80, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 0x03]),
-            ("zstd", [0x28, 0xB5, 0x2F, 0xFD, 0x20, 0x05, 0x29, 0x00, 0x00, 0x68, 0x65, 0x6C, 0x6C, 0x6F]),
-        ] as [(String, [UInt8])])
-    func libcurls(_ coding: String, _ encoded: [UInt8]) throws {
+    // "hello".
+    private static let zstandard: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD, 0x20, 0x05, 0x29, 0, 0] + Array("hello".utf8)
+
+    @Test("in Brotli is decoded by libcurl")
+    func libcurls() throws {
+        let encoded: [UInt8] = [0x0B, 0x02, 0x80, 0x68, 0x65, 0x6C, 0x6C, 0x6F, 0x03]
         // Beside one that is decoded here: both have the same handle of libcurl's.
         let server = try LiveServer { request in
             request.number % 2 == 1
-                ? .respond(200, ["Content-Encoding: \(coding)"], body: encoded)
+                ? .respond(200, ["Content-Encoding: br"], body: encoded)
                 : .respond(200, ["Content-Encoding: gzip"], body: EncodedBody.gzip.encode(Array("hello".utf8)))
         }
         defer { server.stop() }
@@ -73,7 +72,37 @@ struct ContentDecodingTests {
             #expect(outcome.failure == nil, "\(outcome.text)")
             #expect(outcome.body == Array("hello".utf8))
         }
-        #expect(server.requests.allSatisfy { $0.field("accept-encoding") == "deflate, gzip, br, zstd" })
+        #expect(server.requests.allSatisfy { $0.field("accept-encoding") == "gzip, deflate, br" })
+    }
+
+    @Test(
+        "in a coding without a bounded window, or in several codings, is refused before it is decoded",
+        arguments: ["zstd", "br, gzip", "gzip, zstd", "zstd, br"])
+    func refused(_ coding: String) throws {
+        let outcome = try Self.run(.respond(200, ["Content-Encoding: \(coding)"], body: Self.zstandard))
+        #expect(outcome.failure == .protocolError)
+        #expect(outcome.text == "the body is encoded as \(coding), which is not supported")
+        #expect(outcome.progress.received == 0)
+        // An error page in the same coding stays what it is.
+        let page = try Self.run(.respond(404, ["Content-Encoding: \(coding)"], body: Self.zstandard))
+        #expect(page.failure == .httpStatus)
+        #expect(page.diagnosticBody == Self.zstandard)
+    }
+
+    @Test("of a transfer coding that was not requested is refused", arguments: [true, false])
+    func transferCoding(acceptsCompression: Bool) throws {
+        let size = Array("\(String(Self.zstandard.count, radix: 16))\r\n".utf8)
+        let head = LiveServerAnswer.head(200, ["Transfer-Encoding: zstd", "Transfer-Encoding: chunked"])
+        let server = try LiveServer { _ in
+            LiveServerAnswer([.send(head + size + Self.zstandard + Array("\r\n0\r\n\r\n".utf8))])
+        }
+        defer { server.stop() }
+        var request = try AttemptRequest(1, server.url())
+        request.acceptsCompression = acceptsCompression
+        let outcome = try AttemptRecorder().run(request)
+        #expect(outcome.failure == .protocolError)
+        #expect(outcome.text == "the body is transferred as zstd, which was not requested")
+        #expect(outcome.body.isEmpty)
     }
 
     @Test("that ends in the middle is not whole", arguments: EncodedBody.allCases, Framing.allCases)

@@ -36,7 +36,7 @@ struct RequestArguments: ParsableArguments {
         completion: .list(RedirectPolicy.allCases.map(\.rawValue)), transform: RequestArguments.redirectPolicy)
     var redirects: RedirectPolicy?
 
-    @Flag(help: "Request a compressed response and decode it.")
+    @Flag(help: "Request a compressed response (gzip, deflate, br) and decode it.")
     var compressed = false
 
     @Flag(help: "Follow redirects of a public server to a loopback or link-local address.")

@@ -49,6 +49,12 @@ enum CurlLibrary {
     /// when they see Content-Encoding, which is earlier.
     static let decodesOnDemand = curl_version_info(CURLVERSION_FIRST).pointee.version_num < 0x08_0000
 
+    /// The codings of bodies that are requested (RFC 9110 section 12.5.3).
+    ///
+    /// Not `zstd`: libcurl allows a server a window of 128 MiB, and one call decodes as much as the server likes. The
+    /// window of Brotli has at most 16 MiB.
+    static let codings = decodesOnDemand ? "gzip, deflate, br" : "gzip, deflate"
+
     /// Prepares libcurl; must be called before the first thread uses it.
     static func prepare() throws(CurlError) { try CurlError.check(self.status, "curl_global_init") }
 }

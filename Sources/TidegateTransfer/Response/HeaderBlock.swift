@@ -135,9 +135,16 @@ package struct HeaderBlock: Sendable {
 
     /// The Content-Encoding in lower case; nil if it is absent or `identity` (RFC 9110 section 8.4).
     package var contentEncoding: String? {
-        let codings = self.all("content-encoding").flatMap { $0.lowercased().split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
+        let codings = self.codings("content-encoding")
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
+    }
+
+    /// A transfer coding that no request asks for, and that libcurl would decode all the same.
+    var unrequestedTransferCoding: String? { self.codings("transfer-encoding").first { $0 != "chunked" } }
+
+    private func codings(_ name: StaticString) -> [String] {
+        self.all(name).flatMap { $0.lowercased().split(separator: ",") }
+            .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
     }
 
     /// Content-Range: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10` (RFC 9110 section 14.4); nil if it is absent

@@ -145,7 +145,9 @@ extension EasyHandle {
             try self.set(CURLOPT_PASSWORD, credentials.password)
         }
         if request.value.proxy != nil, let agent = request.value.userAgent { try self.set(CURLOPT_USERAGENT, agent) }
-        if request.value.acceptsCompression, CurlLibrary.decodesOnDemand { try self.set(CURLOPT_ACCEPT_ENCODING, "") }
+        if request.value.acceptsCompression, CurlLibrary.decodesOnDemand {
+            try self.set(CURLOPT_ACCEPT_ENCODING, CurlLibrary.codings)
+        }
         // Not CURLOPT_RESUME_FROM: with that option a changed file ends the transfer instead of delivering the new one.
         if let resume = request.value.resume { try self.set(CURLOPT_RANGE, "\(resume.offset)-") }
     }

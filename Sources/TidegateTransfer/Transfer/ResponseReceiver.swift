@@ -18,17 +18,21 @@ struct ResponseReceiver: ~Copyable {
     mutating func chooseDecoder(_ request: Indirect<AttemptRequest>, on easy: borrowing EasyHandle) -> BodyWriter.Step?
     {
         self.decoding = .none
+        if let coding = self.head.block.unrequestedTransferCoding, !self.hasNoBody(request) {
+            // The status says more about a refused request.
+            if case .reject(let failure) = self.head.range { return .failed(failure, "") }
+            return .failed(.protocolError, "the body is transferred as \(coding), which was not requested")
+        }
         if let coding = request.value.bodyCoding { return self.isGood ? self.choose(coding, on: easy) : nil }
         guard request.value.acceptsCompression else { return nil }
         if let encoding = self.head.block.contentEncoding {
             if let coding = ContentDecoder.Coding(contentEncoding: encoding) {
                 guard let decoder = ContentDecoder(coding) else { return .failed(.internal, "out of memory") }
                 self.decoding = .here(decoder)
-            } else {
-                guard CurlLibrary.decodesOnDemand else {
-                    return .failed(.protocolError, "the body is encoded as \(encoding), which was not requested")
-                }
+            } else if encoding == "br", CurlLibrary.decodesOnDemand {
                 self.decoding = .libcurl
+            } else if self.isGood {
+                return .failed(.protocolError, "the body is encoded as \(encoding), which is not supported")
             }
         }
         return self.applyDecoding(to: easy)
@@ -58,8 +62,8 @@ struct ResponseReceiver: ~Copyable {
         guard CurlLibrary.decodesOnDemand else { return nil }
         let isLibcurls: Bool
         switch self.decoding {
-        case .here: isLibcurls = false
-        case .none, .libcurl: isLibcurls = true
+        case .none, .here: isLibcurls = false
+        case .libcurl: isLibcurls = true
         }
         do throws(CurlError) {
             try easy.set(CURLOPT_HTTP_CONTENT_DECODING, isLibcurls ? 1 : 0)

@@ -108,7 +108,7 @@ struct TransferOptions: ~Copyable {
         }
         let hasOwnEncoding = request.value.headers.contains { $0.name == .acceptEncoding }
         if request.value.acceptsCompression, !CurlLibrary.decodesOnDemand, !hasOwnEncoding {
-            try self.fields.append("Accept-Encoding: gzip, deflate")
+            try self.fields.append("Accept-Encoding: \(CurlLibrary.codings)")
         }
         if let resume = request.value.resume {
             // Ranges count bytes of the encoded body, so only the encoding of the held bytes can continue it.
