@@ -51,7 +51,7 @@ package struct AttemptRequest: Sendable {
     package var awaitsContinue = true
     /// Whether a good response's body waits for ``TransferEngine/proceed(_:into:)``.
     package var awaitsDisposition = false
-    /// Receives every body that does not go into a file, once and in order.
+    /// Receives every body that does not go into a file, once and in order; reading stops while it has no room.
     package var bodyObserver: (any ChunkSink)?
     /// The stage at which to stop: `connect` and `tls` end after the connection or the handshake and send no request.
     package var lastStage = Stage.body

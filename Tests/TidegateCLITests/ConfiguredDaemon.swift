@@ -60,6 +60,12 @@ final class ConfiguredDaemon {
         return ((Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)) / 100
     }
 
+    /// The largest resident memory so far, in bytes (proc_pid_status(5)).
+    var peakMemory: Int? {
+        let text = (try? String(contentsOfFile: "/proc/\(self.program.id)/status", encoding: .utf8)) ?? ""
+        return text.firstMatch(of: /VmHWM:\s+([0-9]+) kB/).flatMap { Int($0.1) }.map { $0 << 10 }
+    }
+
     /// What the daemon holds of the host.
     var holdings: ProcessHoldings { get throws { try ProcessHoldings(of: self.program.id) } }
 

@@ -19,6 +19,25 @@ struct SidecarLimitsTests {
         _ = await daemon.stop()
     }
 
+    @Test("A response of a few hundred bytes that becomes 320 MB costs no memory")
+    func bomb() async throws {
+        // Each block of 14 bytes is 16 MiB of zeros (RFC 7932).
+        let start: [UInt8] = [0xCF, 0xFF, 0xFF, 0x7F, 0x00, 0x24, 0x00, 0xE2, 0xB1, 0x40, 0x72, 0xEF, 0xFF, 0x0D]
+        let block: [UInt8] = [0xFC, 0xFF, 0xFF, 0x07, 0x40, 0x02, 0x20, 0x0E, 0x0B, 0x40, 0xF7, 0xFE, 0xDF, 0x00]
+        let body = start + Array(repeatElement(block, count: 19).joined()) + [0x03]
+        let server = try LiveServer { _ in .respond(200, ["Content-Encoding: br"], body: body) }
+        defer { server.stop() }
+        let daemon = try await ConfiguredDaemon(configuration: "journal: {keep_completed: 1h}\n")
+        let before = try #require(daemon.peakMemory)
+        let task = try await daemon.submit("--compressed", "--key", "k", url: server.url())
+        #expect(task.status == 0, "\(task)")
+        let end = try await daemon.tasks(["wait", "k"])
+        let grown = try #require(daemon.peakMemory) - before
+        #expect(grown < 160 << 20, "\(grown >> 20) MiB: \(end)")
+        #expect(server.requests.count == 1)
+        _ = await daemon.stop()
+    }
+
     @Test("The state directory is no place for a body, and no source of one")
     func state() async throws {
         let daemon = try await ConfiguredDaemon(configuration: "journal: {keep_completed: 1h}\n")

@@ -3,6 +3,7 @@ import Testing
 import TidegateCore
 import TidegateSession
 import TidegateSessionTestKit
+import TidegateTransfer
 
 /// Who is shown the bytes of bodies on their way.
 @Suite(.timeLimit(.minutes(5)))
@@ -161,6 +162,31 @@ struct DataObserverTests {
         #expect(scratch.hasPattern("a", Self.size))
         #expect(shown.all(of: file).isEmpty)
         #expect(shown.all(of: refused).isEmpty)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "An observer sees every byte of a body that grows by a thousand when it is decoded", arguments: [false, true])
+    func bomb(isStream: Bool) async throws {
+        let count = 8 << 20
+        let zeros = [UInt8](repeating: 0, count: count)
+        let body = if let encoder = GzipEncoder() { encoder.encode(zeros, isLast: true) } else { [UInt8]() }
+        try #require(!body.isEmpty)
+        let server = try LiveServer { _ in .respond(200, ["Content-Encoding: gzip"], body: body) }
+        defer { server.stop() }
+        let seen = Mutex(0)
+        let observer = TaskObserver(data: { _, _, bytes in seen.withLock { $0 += bytes.count } })
+        let fixture = try SessionFixture(observer: observer)
+        var request = try TaskRequest(url: server.url())
+        let stream = BodyStream(limit: 1 << 16)
+        request.destination = isStream ? .stream(stream) : .discard
+        request.options.acceptsCompression = true
+        let task = fixture.run(request)
+        if isStream { for try await _ in stream {} }
+        let result = await task.result()
+        #expect(result.outcome == .success, "\(result)")
+        #expect(result.bytes == Int64(count))
+        #expect(seen.withLock { $0 } == count)
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 import TidegateCore
 import TidegateSessionTestKit
@@ -41,6 +42,34 @@ struct MemoryTests {
         #expect(try Self.end([0, half, half, 0, half], keeping: 3) == [3, 4, 5])
         #expect(try Self.end([half, half, half, half, half], keeping: 3) == [4, 5])
         #expect(try Self.end([2 * half + 1], keeping: 3) == [])
+    }
+
+    @Test("Bytes for observers wait up to a bound, and bytes that no observer needs are not kept")
+    func observedBytes() {
+        let piece = [UInt8](repeating: 1, count: 64 << 10)
+        let notices = Mutex(0)
+        func observer(_ limit: Int) -> BodyObserver {
+            BodyObserver(digest: nil, limit: limit) { notices.withLock { $0 += 1 } }
+        }
+        let all = observer(.max)
+        for round in 1...3 {
+            var count = 0
+            while all.hasRoom() {
+                all.write(piece)
+                count += 1
+            }
+            #expect(count == BodyObserver.room / piece.count)
+            #expect(all.takeAll().count == count)
+            #expect(notices.withLock { $0 } == round)
+        }
+        let first = observer(100 << 10)
+        for _ in 0..<1000 {
+            #expect(first.hasRoom())
+            first.write(piece)
+        }
+        #expect(first.takeAll().count == 2)
+        for _ in 0..<1000 { first.write(piece) }
+        #expect(first.hasRoom() && first.takeAll().isEmpty)
     }
 
     @Test("A task is ended once, by the first call")

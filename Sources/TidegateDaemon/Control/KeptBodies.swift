@@ -20,9 +20,11 @@ final class KeptBodies: Sendable {
 
     /// Receives the bytes of a session's bodies.
     var observer: TaskObserver {
-        TaskObserver(data: { task, offset, bytes in
+        var observer = TaskObserver(data: { task, offset, bytes in
             if task.request.destination == .discard { self.add(bytes, at: offset, of: task.id) }
         })
+        observer.dataLimit = KeptBodies.bytesPerBody
+        return observer
     }
 
     /// The beginning of a task's body; nil if none is kept.

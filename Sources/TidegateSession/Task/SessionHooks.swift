@@ -109,6 +109,8 @@ public struct TaskObserver: Sendable {
     /// Reading is paused during the call, so a slow closure slows the server down. An attempt that cannot continue the
     /// previous one begins at 0 again. Bytes for a file are not delivered here.
     public var data: (@Sendable (TransferTask, _ offset: Int64, _ bytes: [UInt8]) -> Void)?
+    /// How many bytes of an attempt's body ``data`` needs, so that the rest is not kept for it; nil for all.
+    package var dataLimit: Int?
     /// Called when the bodies have moved: at most ten times a second, and always once at the end.
     public var progress: (@Sendable (TransferTask, TransferProgress) -> Void)?
     /// Called when the task has ended, before its `completed` event.

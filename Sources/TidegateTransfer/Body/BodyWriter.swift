@@ -38,6 +38,8 @@ struct BodyWriter {
         case .alreadyComplete: return self.drain(bytes, .httpStatus)
         case .reject(let failure): return self.collect(bytes, failure)
         }
+        // The same bytes come again once the observer has room.
+        if observer?.hasRoom() == false { return .blocked }
         switch sink {
         case .memory(let limit):
             guard self.body.count + bytes.count <= limit else {

@@ -197,6 +197,6 @@ struct AttemptRequestFactory {
         let digest = record.request.options.sha256 != nil ? self.bodies.digest(of: record) : nil
         guard self.delegate.observesData(record.task) else { return digest }
         if case .file = record.destination { return digest }
-        return self.delegate.makeBodyObserver(record.ownDelegate, of: record.number, digest: digest)
+        return self.delegate.makeBodyObserver(record, digest: digest)
     }
 }

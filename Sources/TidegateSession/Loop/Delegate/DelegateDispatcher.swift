@@ -73,8 +73,13 @@ struct DelegateDispatcher {
     }
 
     /// Creates the collector of the next attempt's bytes for the task's observers.
-    func makeBodyObserver(_ state: DelegateState, of task: UInt64, digest: BodyDigest?) -> BodyObserver {
-        let observer = BodyObserver(digest: digest) { [mailbox] in mailbox.send(.delegate(task, .bodyArrived)) }
+    func makeBodyObserver(_ record: TaskRecord, digest: BodyDigest?) -> BodyObserver {
+        let (state, task) = (record.ownDelegate, record.number)
+        let observers = [self.observer, record.task.handlers?.observer].compactMap { $0 }.filter { $0.data != nil }
+        let limit = observers.reduce(0) { max($0, $1.dataLimit ?? .max) }
+        let observer = BodyObserver(digest: digest, limit: limit) { [mailbox] in
+            mailbox.send(.delegate(task, .bodyArrived))
+        }
         state.bodyObserver = observer
         return observer
     }
@@ -86,6 +91,7 @@ struct DelegateDispatcher {
             tasks.add(.showData(record.task, offset: state.observedOffset, chunk))
             state.observedOffset += Int64(chunk.count)
         }
+        if let live = record.live { tasks.add(.sinkHasRoom(live.id)) }
     }
 
     func didReceive(_ chunk: [UInt8], at offset: Int64, _ task: TransferTask) {
@@ -166,34 +172,43 @@ enum HookAnswer: Sendable {
 ///
 /// App code must not run inside a callback of libcurl.
 final class BodyObserver: ChunkSink {
-    private let chunks = Mutex<[[UInt8]]>([])
+    /// The chunks that the observers have not received, their size, and how many bytes came before them.
+    private let waiting = Mutex<(chunks: [[UInt8]], size: Int, taken: Int)>(([], 0, 0))
     private let digest: BodyDigest?
+    private let limit: Int
     private let notify: @Sendable () -> Void
+
+    /// After so many bytes reading stops until the observers have received them.
+    static let room = 1 << 20
 
     /// - Parameters:
     ///   - digest: Computes the digest of the same bytes.
+    ///   - limit: How many bytes the observers need; later chunks are not kept.
     ///   - notify: Called when there are bytes to deliver.
-    init(digest: BodyDigest?, notify: @escaping @Sendable () -> Void) {
+    init(digest: BodyDigest?, limit: Int, notify: @escaping @Sendable () -> Void) {
         self.digest = digest
+        self.limit = limit
         self.notify = notify
     }
 
-    func hasRoom() -> Bool { true }
+    func hasRoom() -> Bool { self.waiting.withLock { $0.size < BodyObserver.room } }
 
     func write(_ chunk: [UInt8]) {
         self.digest?.write(chunk)
-        let isFirst = self.chunks.withLock { chunks in
-            chunks.append(chunk)
-            return chunks.count == 1
+        let isFirst = self.waiting.withLock { waiting in
+            guard waiting.taken + waiting.size < self.limit else { return false }
+            waiting.chunks.append(chunk)
+            waiting.size += chunk.count
+            return waiting.chunks.count == 1
         }
         if isFirst { self.notify() }
     }
 
     /// The bytes that have arrived since the last call, in order.
     func takeAll() -> [[UInt8]] {
-        self.chunks.withLock { chunks in
-            defer { chunks = [] }
-            return chunks
+        self.waiting.withLock { waiting in
+            defer { waiting = ([], 0, waiting.taken + waiting.size) }
+            return waiting.chunks
         }
     }
 }
