@@ -119,16 +119,16 @@ struct ForwarderOutageTests {
     private func expectProvider(_ views: [View], _ row: Comment) {
         let shown = views.map { "\($0.headline) | \($0.targets) | \($0.incidents.map(\.party))" }
         let distinct: [String] = shown.reduce(into: []) { if $0.last != $1 { $0.append($1) } }
-        let story: Comment = "\(row): \(distinct)"
-        #expect(Set(views.filter(\.isDecided).compactMap(\.party)) == ["upstream"], story)
-        #expect(Set(views.flatMap(\.targets.values)) == ["upstream"], story)
-        #expect(Set(views.flatMap(\.incidents).map(\.party)) == ["upstream"], story)
-        #expect(Set(views.flatMap(\.incidents).map(\.id)).count == 1, story)
+        let seen: Comment = "\(row): \(distinct)"
+        #expect(Set(views.filter(\.isDecided).compactMap(\.party)) == ["upstream"], seen)
+        #expect(Set(views.flatMap(\.targets.values)) == ["upstream"], seen)
+        #expect(Set(views.flatMap(\.incidents).map(\.party)) == ["upstream"], seen)
+        #expect(Set(views.flatMap(\.incidents).map(\.id)).count == 1, seen)
         let decided = views.drop { !$0.isDecided || $0.party == nil }
-        #expect(decided.allSatisfy { $0.isDecided && $0.headline.hasPrefix("Your provider") }, story)
-        #expect(Set(decided.map(\.since)).count == 1, "since does not move: \(story)")
+        #expect(decided.allSatisfy { $0.isDecided && $0.headline.hasPrefix("Your provider") }, seen)
+        #expect(Set(decided.map(\.since)).count == 1, "since does not move: \(seen)")
         let last = views.last?.incidents.first
-        #expect(last?.scope == "network" && last?.affected.targets.sorted() == ["api", "page", "web"], story)
+        #expect(last?.scope == "network" && last?.affected.targets.sorted() == ["api", "page", "web"], seen)
     }
 
     private func isSound(_ sidecar: Sidecar) async throws -> Bool {
