@@ -95,7 +95,8 @@ struct SidecarLimitsTests {
         #expect(output.status == 1, "\(output)")
         #expect(
             output.errors
-                == "tidegate: 127 files may be open, and 128 are needed: raise LimitNOFILE= in the unit, or ulimit -n\n")
+                == "tidegate: 127 files may be open, and 128 are needed: raise LimitNOFILE= in the unit, or ulimit -n\n"
+        )
     }
 
     @Test(

@@ -55,10 +55,7 @@ package struct Daemon: Sendable {
     ///
     /// - Throws: ``DaemonError/resource(_:)`` if a thread, a port, the control socket or the journal is not available.
     package func run() async throws(DaemonError) {
-        let (limit, least) = (DescriptorShortage.limit, DescriptorShortage.base + 16)
-        guard limit >= least else {
-            throw .resource("\(limit) files may be open, and \(least) are needed: \(DescriptorCheck.advice)")
-        }
+        try Self.checkDescriptors()
         let time = SystemClock()
         let output = try self.logOutput(time)
         // Writes the last lines, if the log still has a reader.
@@ -104,6 +101,12 @@ package struct Daemon: Sendable {
                 monitor: monitor, journal: journal, log: log, time: time, logger: logger,
                 watchdog: ShutdownWatchdog(logger: logger, output: output), notes: notes, bodies: bodies,
                 notify: self.settings.notifySocket, start: start, incidents: incidents))
+    }
+
+    private static func checkDescriptors() throws(DaemonError) {
+        let (limit, least) = (DescriptorShortage.limit, DescriptorShortage.base + 16)
+        guard limit < least else { return }
+        throw .resource("\(limit) files may be open, and \(least) are needed: \(DescriptorCheck.advice)")
     }
 
     private static func warn(of journal: Journal, _ logger: Logger) {

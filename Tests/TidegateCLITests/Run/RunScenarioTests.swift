@@ -108,10 +108,10 @@ struct RunScenarioTests {
             #expect(output.status == 0, "\(output)")
             return try JSONDecoder().decode([String: String].self, from: Data(output.output.utf8))
         }
-        let words = command.replacing("URL", with: "http://10.0.0.1:8080/").split(separator: " ").map(String.init)
+        let arguments = command.replacing("URL", with: "http://10.0.0.1:8080/").split(separator: " ").map(String.init)
         let own = try await shown(program)
         #expect(own["7"] != nil && own["12"] != nil, "\(own)")
-        let gated = try await shown([BuiltProduct.path(of: "tidegate")] + words + program)
+        let gated = try await shown([BuiltProduct.path(of: "tidegate")] + arguments + program)
         // The outputs are new files each time.
         #expect(gated.keys.sorted() == own.keys.sorted(), "\(gated)")
         for number in ["7", "12"] { #expect(gated[number] == own[number]) }
