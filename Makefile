@@ -26,6 +26,7 @@ BUILD_PACKAGES := binutils dpkg-dev libcrypt-dev libcurl4-openssl-dev libidn2-de
   libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config python3 zlib1g-dev
 TEST_PACKAGES := chromium chromium-driver curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
   openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client python3-seccomp systemd zsh
+EXAM_PACKAGES := conntrack iproute2 nftables openssl wireguard-go wireguard-tools
 SOAK_PACKAGES := gcc iproute2 nftables openssl python3
 BENCH_PACKAGES := aria2 gcc binutils mtr-tiny prometheus-blackbox-exporter valgrind wrk
 
@@ -33,8 +34,8 @@ BENCH_PACKAGES := aria2 gcc binutils mtr-tiny prometheus-blackbox-exporter valgr
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall deb test-deb release test outages client lint format bench soak fuzz sanitize setup setup-test setup-bench \
-  setup-soak check-swift
+.PHONY: run build install uninstall deb test-deb release test outages exam client lint format bench soak fuzz sanitize setup setup-test setup-bench \
+  setup-soak setup-exam check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
 	.build/release/tidegate serve $(ARGS)
@@ -70,6 +71,9 @@ test: setup-test ## run every check: style, house rules, pure, kernel, wire, end
 outages: setup-test ## explain every outage at every hop ten times in a row, and follow a sidecar through each: a table
 	$(SWIFT) build --build-tests
 	TIDEGATE_OUTAGES=1 SWIFT='$(SWIFT)' TESTS_AT_A_TIME=4 Tests/run --filter 'HopOutageTests|SidecarTimelineTests'
+
+exam: setup-exam build ## mark explain and a sidecar in every broken network: docs/accuracy.md; ARGS='-n 8' for more at a time
+	$(SUDO) env TIDEGATE='$(BUILT)' TIDEGATE_REVISION='$(TIDEGATE_REVISION)' Tests/Exam/exam.py --record $(ARGS)
 
 client: setup ## build and run an app that sees only the public products, as others write it
 	$(SWIFT) build --package-path Tests/ClientPackage --scratch-path .build
@@ -108,6 +112,9 @@ setup-bench:
 
 setup-soak:
 	@$(call install,$(SOAK_PACKAGES))
+
+setup-exam:
+	@$(call install,$(EXAM_PACKAGES))
 
 check-swift:
 	@command -v $(SWIFT) > /dev/null || { \
