@@ -155,7 +155,7 @@ struct ControlDirectoriesTests {
         #expect(
             unwritable.status == 1
                 && unwritable.errors
-                    == "tidegate: -o: cannot write to \(sidecar.file("outside/copy")): Permission denied\n",
+                    == "tidegate: -o: the directory \(sidecar.file("outside")) cannot be written: Permission denied\n",
             "\(unwritable)")
 
         try sidecar.write("public", to: "allowed/body")
