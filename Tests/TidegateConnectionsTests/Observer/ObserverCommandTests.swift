@@ -63,13 +63,13 @@ struct ObserverCommandTests {
         let programs = try await self.start(port: 7000, every: 0.5)
         defer { Self.end(programs) }
         let watch = try Program(self.command(["--watch", "--port", "7000"]))
-        let isRepeated = await eventually { Self.counts(in: watch.outputSoFar).count >= 4 }
+        let isRepeated = await eventually { Set(Self.counts(in: watch.outputSoFar)).count >= 3 }
         #expect(isRepeated, "\(watch.outputSoFar) \(watch.errorsSoFar)")
         watch.signal(SIGINT)
         let output = await watch.finish()
         #expect(output.status == 130, "\(output)")
         let counts = Self.counts(in: output.output)
-        #expect(counts == counts.sorted() && Set(counts).count >= 3, "\(counts)")
+        #expect(counts == counts.sorted() && counts.count >= 3, "\(counts)")
         #expect(output.output.components(separatedBy: "REMOTE ").count == counts.count + 1, "\(output.output)")
     }
 
