@@ -126,12 +126,12 @@ import TidegateTestKit
         // The pipe has its reader before the program opens it.
         let script = """
             exec 5<>"$2" 4<"$2" 3>"$2" 5>&-
-            "$0" fetch --progress none -o "$2" "$1" 4<&- 3>&- & head -c 300000 <&4 | wc -c; wait $!
+            { "$0" fetch --progress none -o "$2" "$1" 4<&- 3>&-; echo $? >&2; } | head -c 300000 <&4 | wc -c
             """
         let output = try await Program.run([
             "sh", "-c", script, BuiltProduct.path(of: "tidegate"), server.url("/x"), pipe,
         ])
-        #expect(output.status == 0 && output.output.contains("300000"), "\(output)")
+        #expect(output.output == "300000\n" && output.errors == "0\n", "\(output)")
         let null = try await self.run("fetch", server.url("/x"), "-o", "/dev/null")
         #expect(null.status == 0, "\(null)")
         var status = stat()
