@@ -15,7 +15,7 @@
 #include <asm/unistd.h>
 #include <time.h>
 
-// Of glibc 2.34, and which Swift does not see in <spawn.h>.
+// Added in glibc 2.34; Swift does not see it in <spawn.h>.
 extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int) __attribute__((nothrow));
 
 static inline int tg_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

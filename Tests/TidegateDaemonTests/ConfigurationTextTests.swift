@@ -21,7 +21,7 @@ import Tidegate
         }
     }
 
-    /// What a bug report shows of a file, and the keys that show a text.
+    /// The text of a file in a bug report, and the keys that show a text.
     private static func shown(_ value: String) throws -> (text: String, keys: Set<String>) {
         let main = try JSONValue(parsing: ConfigurationJSONSchema.text.utf8)
         let web = ConfigurationJSONSchema.section(WebSchema.root.compactMap(\.text))

@@ -216,7 +216,7 @@ import TidegateTestKit
         #expect(try await fixture.respond("GET", "/api/v1/guard?target=:::").status == 400)
     }
 
-    /// What is known when a guard is asked.
+    /// The knowledge of the host when a guard is asked.
     struct Situation: CustomTestStringConvertible {
         var testDescription: String
         /// Whether each target, behind a router, is reached, and the party and reason of its failure.

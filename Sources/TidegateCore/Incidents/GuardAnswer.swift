@@ -4,7 +4,7 @@ package struct GuardAnswer: Sendable, Hashable {
     package var isClear: Bool?
     /// The responsible party; nil unless something is wrong.
     package var party: FaultParty?
-    /// What is wrong, or why nothing is known, in one clause; nil while this host's side works.
+    /// The cause of the failure, or the reason why nothing is known, in one clause; nil while this host's side works.
     package var cause: String?
     /// The open incident, if there is one.
     package var incident: String?

@@ -13,7 +13,7 @@ struct ForwarderOutageTests {
     /// How the router answers names during the outage.
     enum Answer: String, Sendable, CaseIterable { case servfail, refused, silence, nameNotFound }
 
-    /// What is broken behind the router, so that no name server answers it.
+    /// The fault behind the router, so that no name server answers it.
     struct Outage: Sendable {
         let name: String
         let outages: [SituationLab.Outage]
@@ -51,7 +51,7 @@ struct ForwarderOutageTests {
             - {name: api, host: 203.0.113.30, port: 80}
         """
 
-    /// What the sidecar shows at one moment.
+    /// The answers of the sidecar at one moment.
     private struct View {
         var headline: String
         var isDecided: Bool
