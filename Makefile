@@ -24,8 +24,9 @@ RELEASE := --configuration release --static-swift-stdlib --disable-local-rpath -
 
 BUILD_PACKAGES := binutils dpkg-dev libcrypt-dev libcurl4-openssl-dev libidn2-dev libldns-dev libnl-3-dev libnl-route-3-dev \
   libpsl-dev libre2-dev libsnappy-dev libsqlite3-dev libssl-dev pkg-config python3 zlib1g-dev
-TEST_PACKAGES := chromium chromium-driver curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
-  openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client python3-seccomp systemd zsh
+TEST_PACKAGES := chromium chromium-driver conntrack curl debootstrap dnsmasq-base fish iproute2 lintian make man-db nftables nginx-light \
+  openssl prometheus prometheus-alertmanager prometheus-blackbox-exporter python3-jsonschema python3-prometheus-client python3-seccomp systemd \
+  wireguard-go wireguard-tools zsh
 EXAM_PACKAGES := conntrack iproute2 nftables openssl wireguard-go wireguard-tools
 SOAK_PACKAGES := gcc iproute2 nftables openssl python3
 BENCH_PACKAGES := aria2 gcc binutils mtr-tiny prometheus-blackbox-exporter valgrind wrk
@@ -34,7 +35,7 @@ BENCH_PACKAGES := aria2 gcc binutils mtr-tiny prometheus-blackbox-exporter valgr
 export TIDEGATE_REVISION ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || \
   { git rev-parse HEAD >/dev/null 2>&1 && echo -dirty; })
 
-.PHONY: run build install uninstall deb test-deb release test outages exam client lint format bench soak fuzz sanitize setup setup-test setup-bench \
+.PHONY: run build install uninstall deb test-deb release test exam client lint format bench soak fuzz sanitize setup setup-test setup-bench \
   setup-soak setup-exam check-swift
 
 run: build ## build a release and start the monitor with the built-in defaults
@@ -62,15 +63,11 @@ release: build ## write packages, archive, bill of materials, notes and checksum
 	packaging/check-release $(BUILT)
 	SWIFT='$(SWIFT)' packaging/release $(BUILT) $(PACKAGES)
 
-test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, peers
+test: setup-test ## run every check: style, house rules, pure, kernel, wire, end to end, the exam, peers
 	$(MAKE) lint
 	$(SWIFT) build --build-tests
 	SWIFT='$(SWIFT)' TESTS_AT_A_TIME=$(TESTS_AT_A_TIME) Tests/run $(ARGS)
 	$(MAKE) client
-
-outages: setup-test ## explain every outage at every hop ten times in a row, and follow a sidecar through each: a table
-	$(SWIFT) build --build-tests
-	TIDEGATE_OUTAGES=1 SWIFT='$(SWIFT)' TESTS_AT_A_TIME=4 Tests/run --filter 'HopOutageTests|SidecarTimelineTests'
 
 exam: setup-exam build ## mark explain and a sidecar in every broken network: docs/accuracy.md; ARGS='-n 8' for more at a time
 	$(SUDO) env TIDEGATE='$(BUILT)' TIDEGATE_REVISION='$(TIDEGATE_REVISION)' Tests/Exam/exam.py --record $(ARGS)

@@ -49,6 +49,10 @@ def ip(role, commands):
         return lambda: lab.restore(role, before)
     return begin
 
+def peer(role, link, other, far):
+    """A link more, without addresses but link-local ones."""
+    return lambda lab: lab.veth(role, link, other, far) or (lambda: lab.ip(role, f"link del {link}"))
+
 def no_carrier(router="router", port="port2"): return ip(router, f"link set {port} down")
 
 def fresh(role="client"):

@@ -128,7 +128,9 @@ class Watch:
             mark = "unhelpful" if verdict == "unknown" else "wrong"
             return mark, f"{PARTIES[right[0]]} is right, not {PARTIES[verdict]}"
         if is_early: return RIGHT
-        for words in () if is_over or verdict == "works" else self.host.says:
+        # Without an internet check a sidecar asks in no network that could show what else is broken.
+        is_sound = verdict == "works" and self.setting["internet"] == "off"
+        for words in () if is_over or is_sound else self.host.says:
             if not re.search(words, r.headline + r.detail + json.dumps(d), re.I): return "unhelpful", f"lacks /{words}/"
         if verdict not in ("works", "unknown") and (not d.get("advice") or d["advice"] not in r.detail):
             return "unhelpful", "no advice on the page"

@@ -5,8 +5,6 @@ struct TypeReport {
     /// The name with its outer types: `Session.State`.
     let name: String
     let module: String
-    /// Lines of the declaration and of all extensions in the module; nested types count with the type they stand in.
-    var lines = 0
     var declaringFile: String?
     var extensionFiles: Set<String> = []
     var isClass = false
@@ -40,10 +38,6 @@ struct TypeScanner {
                 let name = header.kind == "extension" || outer == nil ? header.name : "\(outer ?? "").\(header.name)"
                 self.declare(name, header, in: file.path)
                 pending = (name, header.kind == "extension")
-            }
-            for type in Set(scopes.compactMap(\.type)) { self.types[type]?.lines += 1 }
-            if let pending, !scopes.contains(where: { $0.type == pending.type }) {
-                self.types[pending.type]?.lines += 1
             }
             if let scope = scopes.last, let type = scope.type, scope.depth == depth, Self.isStored(line) {
                 self.types[type]?.stored.formUnion(identifiers(inCode: line))

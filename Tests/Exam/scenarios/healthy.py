@@ -10,6 +10,9 @@ healthy("everything works behind a router", home(),
 healthy("everything works behind two routers", home(routers=2, v6=False), ask(NAME4, FAR_URL, HOST, right="works"))
 healthy("both IP versions work", home(), ask(HOST, right="works"), ask(URL, right="works", args=("-4",)),
     ask(URL, right="works", args=("-6",)))
+healthy("this host has only link-local IPv6 addresses, and IPv6 is dead behind the router", home(),
+    ip("client", "-6 addr flush dev eth0 scope global"), drop("router", "forward", "meta nfproto ipv6"),
+    ask(HOST, right="works", never="IPv6"), tool("explain", "--brief", says=r"^Online\.\n\Z"))
 healthy("two uplinks work", two_uplinks(), ask(URL, HOST, right="works"),
     tool("status", "--json", says="lan1.*lan2|lan2.*lan1"))
 healthy("two routers on the LAN, each with its own job", home(hosts=("lab",), v6=False),

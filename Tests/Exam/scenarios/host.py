@@ -7,6 +7,14 @@ host("the only link is switched off", home(), ip("client", "link set eth0 down")
     ask(URL, HOST, right="mine", rung="interface", says="ip link set eth0 up"), test=True)
 host("the only link has no carrier", home(), no_carrier(),
     ask(URL, HOST, right="mine", rung="carrier", says=("eth0", "cable")), test=True)
+CONTAINERS = "; link add docker0 type bridge; link set docker0 up; link set vpn0 master docker0"
+for beside, link, more in (("a VPN has a link-local address", "", ""), (
+        "a bridge of containers has a link-local address, and the DHCP client took its own", CONTAINERS,
+        "; addr flush dev eth0 scope global")):
+    host(f"the cable of a host without IPv6 is pulled, {beside}", home(),
+        ip("client", "-6 addr flush dev eth0 scope global"), no_carrier(), peer("client", "vpn0", "router", "far0"),
+        ip("client", "link set vpn0 up" + link + more), tool("status", exits=1, says="eth0 has no carrier"),
+        ask(HOST, URL, ADDRESS, right="mine", rung="carrier", says="Plug in the cable of eth0", never="DHCP"))
 host("no carrier, and a second uplink has a route", two_uplinks(), no_carrier("router1", "lan"),
     ask(URL, HOST, right="mine", rung="carrier", says=("lan1", "lan2", "ignore_routes_with_linkdown")))
 host("there is no default route", home(), ip("client", "route del default; -6 route del default"),

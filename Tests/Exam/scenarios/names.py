@@ -50,6 +50,9 @@ names("this host's firewall drops name queries", home(),
 names("five search domains are asked before the name",
     home(options="search a.lan b.lan c.lan d.lan e.lan\noptions ndots:5\n"), mood(delay=0.25),
     ask(URL, right="works", says="search|ndots"), WORKS)
+names("a short name that only the last of five search domains has",
+    home(options="search a.lan b.lan c.lan d.lan exam.test\n"), mood(delay=0.25), ask("http://four/", right="works"),
+    ask("http://fourr/", right="mine", rung="dns", says="does not exist"), WORKS)
 names("the local stub hangs, its upstream answers", home(resolver="127.0.0.53"),
     runs("client", name_server, {"127.0.0.53": {"do": "silent"}}, {}),
     lambda lab: setattr(lab, "prelude", "mount -t tmpfs none /run; mkdir -p /run/systemd/resolve; chmod -R a+rX /run; "

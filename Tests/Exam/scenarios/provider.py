@@ -61,6 +61,12 @@ provider("the route back over IPv6 is missing, IPv4 works", home(), ip("provider
     ask(URL, HOST, right="works", says="IPv6"))
 provider("IPv6 is dead, and the servers have nothing else", home(), drop("provider", "forward", "meta nfproto ipv6"),
     ask("http://six.exam.test/", "http://six2.exam.test/", right="upstream"), ask(HOST, right="works", says="IPv6"))
+for dead_family, name, resolver in (("ipv6", "IPv6", RESOLVER), ("ipv4", "IPv4", RESOLVER6)):
+    provider(f"{name} is dead behind the router, and the other version works", home(resolver=resolver),
+        drop("router", "forward", f"meta nfproto {dead_family}"), ask(HOST, right="works", says=f"{name} does not work"),
+        tool("explain", says=rf"^the internet works, but {name} does not\n"),
+        tool("explain", "--brief", says=rf"^Online, but {name} does not work\.\n\Z"),
+        settings={"internet": "on", "targets": "none", "families": "both"}, test=name == "IPv6")
 provider("the target's network is gone for 0.75 s", home(), ask(f"http://{WEB}/", HOST, right="works"),
     ask(URL, right="works theirs", innocent="mine gateway upstream resolver path", warm=drop("core", "forward",
         f"ip daddr {WEB}"), meanwhile=[(0.75, None)]))
