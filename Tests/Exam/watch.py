@@ -230,10 +230,9 @@ class Watch:
     def wait_for_health(self, limit):
         """Before the fault everything works, all routes say so, and no level went down for want of a question."""
         self.truth = self.before = truths(self.lab, self.urls, 4)()
-        right, self.right, levels = self.right, ["works"], {}
-        end, last = time.monotonic() + limit, None
-        while not last or last[0] != "right" and time.monotonic() < end: last = self.mark()
-        self.right, self.since = right, {}
+        end, last, levels = time.monotonic() + limit, None, {}
+        while not last or last[0] != "right" and time.monotonic() < end: last = self.mark(is_over=True)
+        self.since = {}
         for line in self.log_text().splitlines():
             if "path changed" in line:
                 fields = dict(re.findall(r"(\w+)=(\S+)", line))
