@@ -1,3 +1,5 @@
+internal import TidegateCore
+
 /// A table whose failing rows come first; of many rows those that need no attention are folded away.
 struct RowTable {
     struct Row {

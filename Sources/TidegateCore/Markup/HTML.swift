@@ -1,12 +1,10 @@
-internal import TidegateCore
-
 /// Markup: all text is escaped when it is added, as a literal, an interpolation or an attribute; only elements add
 /// tags.
-struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
-    private(set) var markup = ""
+package struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
+    package private(set) var markup = ""
 
     /// An element; attributes and parts that are nil are omitted, and an empty attribute is written as its name only.
-    init(
+    package init(
         _ name: String, class style: String? = nil, with attributes: KeyValuePairs<String, String?> = [:],
         _ parts: HTML?...
     ) {
@@ -29,17 +27,17 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
 
     fileprivate init(markup: String) { self.markup = markup }
 
-    static let lineBreak = HTML(markup: "<br>")
+    package static let lineBreak = HTML(markup: "<br>")
 
     // MARK: Text
 
-    init(stringLiteral text: String) { self.appendLiteral(text) }
-    init(stringInterpolation: HTML) { self = stringInterpolation }
-    init(literalCapacity: Int, interpolationCount: Int) {}
+    package init(stringLiteral text: String) { self.appendLiteral(text) }
+    package init(stringInterpolation: HTML) { self = stringInterpolation }
+    package init(literalCapacity: Int, interpolationCount: Int) {}
 
-    mutating func appendLiteral(_ text: String) { self.append(text, withQuotes: true) }
-    mutating func appendInterpolation(_ text: some CustomStringConvertible) { self.append(text.description) }
-    mutating func appendInterpolation(_ html: HTML?) { self.markup += html?.markup ?? "" }
+    package mutating func appendLiteral(_ text: String) { self.append(text, withQuotes: true) }
+    package mutating func appendInterpolation(_ text: some CustomStringConvertible) { self.append(text.description) }
+    package mutating func appendInterpolation(_ html: HTML?) { self.markup += html?.markup ?? "" }
 
     private mutating func append(_ text: String, withQuotes: Bool = false) {
         // Most texts contain nothing to escape.
@@ -57,7 +55,7 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
     }
 
     /// `template` with each `{{name}}` replaced once; replacements are not expanded further.
-    static func filled(_ template: String, with values: [String: HTML?]) -> String {
+    package static func filled(_ template: String, with values: [String: HTML?]) -> String {
         let pieces = template.split(separator: "{{", omittingEmptySubsequences: false)
         return pieces.dropFirst().reduce(into: String(pieces.first ?? "")) { html, piece in
             let halves = piece.split(separator: "}}", maxSplits: 1, omittingEmptySubsequences: false)
@@ -68,68 +66,25 @@ struct HTML: ExpressibleByStringInterpolation, StringInterpolationProtocol {
 }
 
 extension [HTML] {
-    func joined(separator: HTML = "") -> HTML {
+    package func joined(separator: HTML = "") -> HTML {
         HTML(markup: self.map(\.markup).joined(separator: separator.markup))
     }
 
     /// All parts in one element; nil if there are none.
-    func joined(separator: HTML = "", in name: String, class style: String? = nil) -> HTML? {
+    package func joined(separator: HTML = "", in name: String, class style: String? = nil) -> HTML? {
         self.isEmpty ? nil : HTML(name, class: style, self.joined(separator: separator))
     }
 }
 
-// MARK: Building blocks of the page
+// MARK: Building blocks
 
 extension HTML {
-    /// Shown where a value is unknown.
-    static let dash = HTML("span", class: "empty", "–")
-
-    /// Text, or a dash if it is nil or empty.
-    static func text(_ text: String?) -> HTML { text.flatMap { $0.isEmpty ? nil : "\($0)" } ?? .dash }
-
-    static func good(_ text: String) -> HTML { HTML("span", class: "good", "\(text)") }
-    static func bad(_ text: String) -> HTML { HTML("span", class: "bad", "\(text)") }
-    static func wait(_ text: String) -> HTML { HTML("span", class: "wait", "\(text)") }
-
-    static func level(_ level: ReachabilityLevel) -> HTML {
-        HTML("span", class: "chip \(level.tone.rawValue)", "\(level.word)")
-    }
-
-    static func party(_ party: FaultParty) -> HTML {
+    package static func party(_ party: FaultParty) -> HTML {
         HTML("span", class: "party", HTML("i", class: "party-\(party.rawValue)"), "\(party)")
     }
 
-    /// A failure with its party, if known.
-    static func failure(_ text: HTML, of party: FaultParty?) -> HTML { "\(text)\(party.map { " \(.party($0))" })" }
-
-    /// A name, and what it stands for in small type.
-    static func name(_ name: String?, _ url: String?) -> HTML {
-        "\(name.map { HTML("b", "\($0)") })\(url.map { HTML("span", class: "url", "\($0)") })"
-    }
-
-    /// How often something happened, if more than once.
-    static func times(_ count: Int) -> HTML? { count > 1 ? " \(HTML("span", class: "times", "×\(count)"))" : nil }
-
-    /// A time of day in UTC; the script shows it in the reader's time zone.
-    ///
-    /// `isShort` leaves out the seconds; `hasDay` adds the date.
-    static func time(_ moment: WallTime, isShort: Bool = false, hasDay: Bool = false) -> HTML {
-        HTML(
-            "time",
-            with: ["datetime": "\(moment)", "data-short": isShort ? "" : nil, "title": moment.dateAndTime],
-            "\(hasDay ? "\(moment.description.prefix(10)) " : "")\(moment.clockTime.dropLast(isShort ? 3 : 0)) UTC")
-    }
-
-    /// How long ago something was, such as `8 s`; the script keeps it current.
-    static func ago(_ moment: WallTime, at now: WallTime) -> HTML {
-        HTML("span", with: ["data-since": "\(moment)"], "\(moment.ago(at: now).shortText)")
-    }
-
-    /// A remark in small type below a cell's text.
-    static func note(_ text: HTML) -> HTML { HTML("div", class: "note", text) }
-
     /// An image of shapes, with a label for screen readers; `fit` says how it fills its box.
-    static func picture(
+    package static func picture(
         class style: String? = nil, _ viewBox: String, fit: String? = nil, label: String, _ shapes: HTML
     ) -> HTML {
         HTML(
@@ -138,7 +93,7 @@ extension HTML {
     }
 
     /// A rectangle by its position and size; its title is shown on hover.
-    static func rect(_ style: String, _ box: [some CustomStringConvertible], title: String? = nil) -> HTML {
+    package static func rect(_ style: String, _ box: [some CustomStringConvertible], title: String? = nil) -> HTML {
         var rect = HTML(markup: "<rect")
         rect.append(attribute: "class", style)
         for (name, number) in zip(["x", "y", "width", "height"], box) {
@@ -149,19 +104,14 @@ extension HTML {
     }
 
     /// The position and size of a rectangle, to a tenth.
-    static func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> [Double] {
+    package static func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> [Double] {
         [x, y, width, height].map { (max(0, $0) * 10).rounded() / 10 }
     }
 
     /// A table in a box of its own, which scrolls if the table is wider than the page.
-    static func table(class style: String?, _ heads: [String], rows: [HTML]) -> HTML {
+    package static func table(class style: String?, _ heads: [String], rows: [HTML]) -> HTML {
         let heads = heads.map { HTML("th", with: ["scope": "col"], "\($0)") }
         let parts: HTML = "\(HTML("thead", HTML("tr", heads.joined())))\(HTML("tbody", rows.joined()))"
         return HTML("div", class: "scroll", HTML("table", class: style, parts))
-    }
-
-    /// What is hidden below a label until the reader unfolds it; the script knows it by its id.
-    static func fold(_ id: String, _ label: String, _ content: HTML) -> HTML {
-        HTML("details", with: ["id": id], HTML("summary", "\(label)"), content)
     }
 }
