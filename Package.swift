@@ -110,6 +110,11 @@ let package = Package(
         // Evidence in; cause, party and advice out.
         .target(name: "TidegateAttribution", dependencies: ["TidegateCore"], swiftSettings: safe),
 
+        // Outages and slow times: events in; records, answers and reports out.
+        .target(
+            name: "TidegateIncidents", dependencies: ["TidegateAttribution", "TidegateCore"],
+            resources: [.embedInCode("Resources/report.html")], swiftSettings: safe),
+
         // Expressions over JSON documents, and regular expressions over bytes.
         .target(name: "TidegateCEL", dependencies: ["TidegateCore", "CRE2"], swiftSettings: safe),
 
@@ -165,7 +170,7 @@ let package = Package(
         .target(
             name: "TidegateServer",
             dependencies: [
-                "TidegateCore", "TidegateMetrics", "CCrypt", "CLinux", "COpenSSL", "CZlib",
+                "TidegateCore", "TidegateIncidents", "TidegateMetrics", "CCrypt", "CLinux", "COpenSSL", "CZlib",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 httpTypes, logging, nioCore, nioPosix, serviceLifecycle,
@@ -173,12 +178,11 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
-            ], resources: [.embedInCode("Resources/page.html"), .embedInCode("Resources/report.html")],
-            swiftSettings: base),
+            ], resources: [.embedInCode("Resources/page.html")], swiftSettings: base),
         .target(
             name: "TidegateStore",
             dependencies: [
-                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy",
+                "TidegateCore", "TidegateIncidents", "TidegateLoop", "TidegateMetrics", "TidegateSession", "CSnappy",
                 "CZlib", httpTypes, sqlite,
             ], swiftSettings: base),
 
@@ -186,15 +190,15 @@ let package = Package(
         .target(
             name: "TidegateDaemon",
             dependencies: [
-                "TidegateCEL", "TidegateCore", "TidegateLoop", "Tidegate", "TidegateProbes",
+                "TidegateCEL", "TidegateCore", "TidegateIncidents", "TidegateLoop", "Tidegate", "TidegateProbes",
                 "TidegateServer", "TidegateStore", "CLinux", "Yams", httpTypes, logging, serviceLifecycle,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ], swiftSettings: base),
         .executableTarget(
             name: "TidegateCLI",
             dependencies: [
-                "TidegateCore", "Tidegate", "TidegateDaemon", "TidegateMetrics", "TidegateProbes", "TidegateServer",
-                "TidegateStore", argumentParser, httpTypes,
+                "TidegateCore", "Tidegate", "TidegateDaemon", "TidegateIncidents", "TidegateMetrics", "TidegateProbes",
+                "TidegateServer", "TidegateStore", argumentParser, httpTypes,
             ], swiftSettings: base, linkerSettings: releaseLinker),
 
         // Doubles for the tests of apps.
@@ -216,6 +220,9 @@ let package = Package(
             name: "TidegateAttributionTests",
             dependencies: ["TidegateAttribution", "TidegateCore", "TidegateTestKit"],
             exclude: ["Golden", "Recorded/slowness.json"], swiftSettings: base),
+        .testTarget(
+            name: "TidegateIncidentsTests", dependencies: ["TidegateCore", "TidegateIncidents", "TidegateTestKit"],
+            swiftSettings: base),
         .testTarget(name: "TidegateCELTests", dependencies: ["TidegateCEL", "TidegateCore"], swiftSettings: base),
         .testTarget(name: "TidegateLoopTests", dependencies: ["TidegateLoop"], swiftSettings: base),
         .testTarget(
@@ -275,8 +282,8 @@ let package = Package(
         .testTarget(
             name: "TidegateServerTests",
             dependencies: [
-                "TidegateServer", "TidegateMetrics", "TidegateSession", "TidegateCore", "TidegateLoop",
-                "TidegateTestKit", logging, serviceLifecycle,
+                "TidegateServer", "TidegateMetrics", "TidegateSession", "TidegateCore", "TidegateIncidents",
+                "TidegateLoop", "TidegateTestKit", logging, serviceLifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOEmbedded", package: "swift-nio"), httpTypes, nioCore,
@@ -285,14 +292,15 @@ let package = Package(
             name: "TidegateDaemonTests",
             dependencies: [
                 "TidegateCEL", "TidegateDaemon", "Tidegate", "TidegateProbes", "TidegateServer", "TidegateMetrics",
-                "TidegateCore", "TidegateTestKit", httpTypes, logging,
+                "TidegateCore", "TidegateIncidents", "TidegateTestKit", httpTypes, logging,
             ],
             exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateCLITests",
             dependencies: [
-                "TidegateAttribution", "TidegateCLI", "TidegateDaemon", "TidegateServer", "Tidegate", "TidegateCore",
-                "TidegateTestKit",
+                "TidegateAttribution", "TidegateCLI", "TidegateDaemon", "TidegateIncidents", "TidegateServer",
+                "Tidegate",
+                "TidegateCore", "TidegateTestKit",
                 argumentParser, httpTypes,
             ], swiftSettings: base),
         // Programs that a test kills at each step of what they store.
@@ -310,7 +318,8 @@ let package = Package(
             name: "TidegateStoreTests",
             dependencies: [
                 "TidegateStore", "JournalCrashHelper", "RemoteWriteCrashHelper", "TidegateSession", "TidegateLoop",
-                "TidegateMetrics", "TidegateCore", "TidegateTestKit", "TidegateTesting", "CSnappy", httpTypes, sqlite,
+                "TidegateMetrics", "TidegateCore", "TidegateIncidents", "TidegateTestKit", "TidegateTesting", "CSnappy",
+                httpTypes, sqlite,
             ], exclude: ["Golden"], swiftSettings: base),
         .testTarget(
             name: "TidegateTests",

@@ -6,6 +6,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 package import TidegateCore
+package import TidegateIncidents
 package import TidegateMetrics
 
 /// Serves a monitor over HTTP: one server for each address, all on one thread.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import TidegateCore
+import TidegateIncidents
 import TidegateTestKit
 
 @testable import TidegateCLI

@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TidegateCore
+import TidegateIncidents
 import TidegateTestKit
 
 @testable import TidegateDaemon

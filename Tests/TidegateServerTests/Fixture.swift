@@ -5,6 +5,7 @@ internal import NIOCore
 internal import NIOEmbedded
 internal import Synchronization
 internal import TidegateCore
+internal import TidegateIncidents
 internal import TidegateMetrics
 internal import TidegateTestKit
 

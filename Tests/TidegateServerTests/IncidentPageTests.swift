@@ -3,6 +3,7 @@ import HTTPTypes
 import Synchronization
 import Testing
 import TidegateCore
+import TidegateIncidents
 import TidegateTestKit
 
 @testable import TidegateServer
@@ -40,35 +41,13 @@ import TidegateTestKit
         var totals: IncidentTotals { EveryEvent.incidentTotals }
     }
 
-    static let evil = "<script>alert(1)</script>\"'&=1+1"
-
     /// A fixture with an outage that is over, one of a target, and one that lasts; watched for ten days.
     static func fixture(evil: Bool = false) -> Fixture {
         var fixture = Fixture()
         let now = fixture.time.wall()
-        func incident(_ id: String, _ scope: Incident.Scope, _ party: FaultParty, _ start: Int64, _ end: Int64?)
-            -> Incident
-        {
-            let finding = Incident.Finding(
-                party: party, cause: evil ? Self.evil : "10.0.0.2 hears nothing", advice: evil ? Self.evil : "Ask.",
-                certainty: party == .theirs ? .proven : .probable,
-                evidence: ["families": ["ipv4": ["rungs": ["gateway": "ok"], "evidence": ["10.0.0.2 asked"]]]])
-            var incident = Incident(
-                id: id, scope, name: scope == .target ? evil ? Self.evil : "api" : nil, finding,
-                start: now - .seconds(start))
-            incident.network = .init(interface: evil ? Self.evil : "eth0", gateway: "10.0.0.1", source: "10.0.0.2")
-            incident.note.text = evil ? Self.evil : nil
-            if let end {
-                incident.endDrop(at: now - .seconds(end))
-                (incident.end, incident.endReason) = (now - .seconds(end), .recovered)
-            }
-            return incident
-        }
         fixture.incidents = Record(
-            [
-                incident("a1", .network, .upstream, 90_000, 86_400), incident("b1", .target, .theirs, 5000, 4000),
-                incident("b2", .network, .gateway, 600, nil),
-            ], [Coverage.Span("s", .watched, from: now - .seconds(864_000), to: now)], now: now)
+            SampleIncidents.all(at: now, isEvil: evil),
+            [Coverage.Span("s", .watched, from: now - .seconds(864_000), to: now)], now: now)
         return fixture
     }
 
@@ -315,7 +294,7 @@ import TidegateTestKit
     func injection() async throws {
         let fixture = Self.fixture(evil: true)
         let pages = try await [
-            fixture.respond("GET", "/incidents/a1").text, fixture.respond("GET", "/").text, self.report(fixture).html,
+            fixture.respond("GET", "/incidents/a1").text, fixture.respond("GET", "/").text,
         ]
         for html in pages {
             #expect(html.contains("&lt;script&gt;alert(1)"), "it is shown")
@@ -335,123 +314,5 @@ import TidegateTestKit
             ["sh", "-c", "openssl dgst -sha256 -binary \(file.path) | openssl base64 -A"])
         #expect(response.headers[.contentSecurityPolicy]?.contains("style-src 'sha256-\(digest)'") == true, "\(digest)")
         #expect(!response.text.contains(" style=") && !response.text.contains("<script"))
-    }
-
-    private func report(_ fixture: Fixture, since seconds: Int64 = 864_000) async throws -> IncidentReport {
-        let record = try #require(fixture.incidents)
-        var question = IncidentQuestion()
-        let now = fixture.time.wall()
-        (question.since, question.until, question.wantsEvidence) = (now - .seconds(seconds), now, true)
-        return IncidentReport(
-            try await record.answer(question), from: now - .seconds(seconds), to: now, host: "host-1", version: "1.2.3"
-        ) { _ in .seconds(3600) }
-    }
-
-    @Test("A report has totals with what is proven, the availability, the method, each outage, and a letter")
-    func report() async throws {
-        let html = try await self.report(Self.fixture()).html
-        for text in [
-            "Outages and slow times seen by host-1", "99.513 %", "+01:00", "16 min 40 s", "Method", "certified",
-            "at the start, ipv4",
-            "Covering letter", "1 incident, in total down for 1 h.",
-        ] {
-            #expect(html.contains(text), "\(text)")
-        }
-        #expect(!html.contains("{{"))
-    }
-
-    @Test("A report of a slow time counts it apart from downtime, and claims no proof of silence")
-    func slow() async throws {
-        let fixture = Self.fixture()
-        let record = try #require(fixture.incidents as? Record)
-        record.state.withLock { state in
-            state.incidents = state.incidents.filter { $0.finding.party == .upstream && $0.end != nil }
-            for index in state.incidents.indices { state.incidents[index].kind = .degraded }
-        }
-        let html = try await self.report(fixture).html
-        for text in [
-            "<dt>Slow</dt><dd>1 h</dd>", "1 incident, in total slow for 1 h.", "<th scope=\"col\">Slow</th>",
-            "100.000 %",
-        ] {
-            #expect(html.contains(text), "\(text)")
-        }
-        #expect(!html.contains("silence is the evidence.") && !html.contains("down for 1 h"))
-    }
-
-    @Test("A report over a time before the first record says so")
-    func before() async throws {
-        let html = try await self.report(Self.fixture(), since: 8_640_000).html
-        #expect(html.contains("The first record is of ") && html.contains("nothing is known of the time before"))
-        #expect(html.contains("Not watched") && html.contains("90 d"))
-    }
-
-    @Test("The days and hours of a report add up to its downtime")
-    func sums() async throws {
-        let json = try await self.report(Self.fixture()).json
-        func sum(_ values: [JSONValue]) -> Double {
-            values.reduce(0) { sum, value in
-                switch value {
-                case .number(let number): sum + number
-                case .integer(let number): sum + Double(number)
-                default: sum
-                }
-            }
-        }
-        #expect(json["coverage"]?["downSeconds"] == .number(4200))
-        #expect(sum(json["days"]?.elements.compactMap { $0["coverage"]?["downSeconds"] } ?? []) == 4200)
-        #expect(sum(json["downSecondsByHour"]?.elements ?? []) == 4200)
-    }
-
-    @Test("Maintenance that was planned is left out of totals, availability, days and letter, unless it is asked for")
-    func maintenance() async throws {
-        let fixture = Self.fixture()
-        let now = fixture.time.wall()
-        let record = try #require(fixture.incidents as? Record)
-        record.state.withLock {
-            $0.spans.append(Coverage.Span("p", .planned, from: now - .seconds(90_100), to: now - .seconds(89_000)))
-        }
-        let report = try await self.report(fixture)
-        #expect(report.answer.totals[.upstream] == nil && report.json["coverage"]?["plannedSeconds"] == .number(3600))
-        #expect(report.json["coverage"]?["downSeconds"] == .number(600) && !report.html.contains("Covering letter"))
-        var question = report.answer.question
-        question.countsPlanned = true
-        let counted = try await record.answer(question)
-        #expect(counted.totals[.upstream]?.count == 1)
-        #expect(counted.coverage(from: now - .seconds(864_000), to: now).down == .seconds(4200))
-        #expect(counted.incidents.map(\.note.isPlanned) == [false, false, true])
-    }
-
-    @Test("Two incidents of a party at a time are down once in the totals")
-    func overlapping() async throws {
-        var question = IncidentQuestion()
-        question.until = WallTime(microseconds: 100_000_000)
-        var answer = IncidentAnswer(to: question, at: WallTime(microseconds: 100_000_000))
-        for name in ["api", "shop"] {
-            let finding = Incident.Finding(party: .theirs, cause: "refused", certainty: .proven)
-            answer.add(Incident(id: name, .target, name: name, finding, start: WallTime(microseconds: 40_000_000)))
-        }
-        #expect(answer.totals[.theirs]?.count == 2 && answer.totals[.theirs]?.down == .seconds(60))
-    }
-
-    @Test(
-        "A report fits a phone and a sheet of A4",
-        .enabled(if: Browser.isInstalled, "chromium and chromedriver are not installed"), arguments: [360, 794])
-    func fits(width: Int) async throws {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).html")
-        try await self.report(Self.fixture(evil: true)).html.write(to: file, atomically: true, encoding: .utf8)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let browser = try await Browser.open()
-        do {
-            try await browser.command(
-                "Emulation.setDeviceMetricsOverride",
-                #"{"width":\#(width),"height":800,"deviceScaleFactor":1,"mobile":false}"#)
-            try await browser.go(file.absoluteString)
-            let size = try await browser.text("String(document.documentElement.scrollWidth)")
-            #expect(size == "\(width)")
-        } catch {
-            await browser.close()
-            throw error
-        }
-        await browser.close()
     }
 }

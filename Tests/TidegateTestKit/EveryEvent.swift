@@ -192,7 +192,7 @@ package enum EveryEvent {
             id: "019a0000-0000-7000-8000-000000000009", .network, name: nil, finding,
             start: WallTime(microseconds: 1_790_000_000_000_000))
         let opened = incident
-        incident.endDrop(at: WallTime(microseconds: 1_790_000_060_000_000))
+        incident.drops[0].end = WallTime(microseconds: 1_790_000_060_000_000)
         (incident.end, incident.endReason) = (incident.drops.last?.end, .recovered)
         return [(.opened, opened), (.changed, opened), (.closed, incident)].map { .incident(IncidentEvent($0, $1)) }
     }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
+internal import TidegateIncidents
 internal import TidegateServer
 
 /// `tidegate guard`: whether a failure may be this host's own.

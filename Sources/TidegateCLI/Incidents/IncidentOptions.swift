@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Tidegate
 internal import TidegateDaemon
+internal import TidegateIncidents
 internal import TidegateServer
 internal import TidegateStore
 

@@ -1,5 +1,5 @@
 internal import Tidegate
-internal import TidegateServer
+internal import TidegateIncidents
 
 /// Incidents for people, and as comma-separated values.
 enum IncidentText {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Tidegate
+internal import TidegateIncidents
 internal import TidegateServer
 
 /// `tidegate incidents`: the outages that the sidecar has recorded.

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Glibc
 internal import Tidegate
 internal import TidegateDaemon
-internal import TidegateServer
+internal import TidegateIncidents
 
 /// `tidegate report`: outages as a file to print or to send.
 struct ReportCommand: AsyncParsableCommand {

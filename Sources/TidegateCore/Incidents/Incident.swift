@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A recorded outage.
 package struct Incident: Sendable, Hashable {
     /// The kind of an outage.
@@ -137,10 +135,10 @@ package struct Incident: Sendable, Hashable {
     /// The name of the target or the probe; nil for other scopes.
     package var name: String?
     package var finding: Finding
-    /// The drops, the first one first; of more than ``mostDrops`` short ones neighbours are one.
-    package private(set) var drops: [Drop]
+    /// The drops, the first one first; of very many short ones neighbours are one.
+    package var drops: [Drop]
     /// How often it went down.
-    package private(set) var dropCount: Int
+    package var dropCount: Int
     /// When it ended; nil while it is open.
     package var end: WallTime?
     package var endReason: EndReason?
@@ -160,8 +158,6 @@ package struct Incident: Sendable, Hashable {
     /// What was measured when it ended; null before, and if nothing was.
     package var recovery = JSONValue.null
     package var note = Note()
-
-    package static let mostDrops = 100
 
     /// An incident that began with a drop, or with a slow time.
     package init(
@@ -194,157 +190,5 @@ package struct Incident: Sendable, Hashable {
     /// True if it is an incident of this target or probe, or one that made it fail.
     package func affects(_ name: String) -> Bool {
         self.name == name || self.targets.contains(name) || self.probes.contains(name)
-    }
-
-    /// Adds what is known of a later incident.
-    package mutating func merge(_ other: Incident) {
-        self.append(other.drops, count: other.dropCount)
-        self.targets.formUnion(other.targets)
-        self.probes.formUnion(other.probes)
-        self.attempts += other.attempts
-        self.connections += other.connections
-        if self.note.text == nil { self.note = other.note }
-    }
-
-    /// Adds drops after the last one.
-    package mutating func append(_ drops: [Drop], count: Int) {
-        self.drops += drops
-        self.dropCount += count
-        while self.drops.count > Self.mostDrops {
-            // The shortest pause is lost first.
-            let pauses = zip(self.drops, self.drops.dropFirst()).map { $1.start.since($0.end ?? $1.start) }
-            guard let place = pauses.indices.min(by: { pauses[$0] < pauses[$1] }) else { return }
-            self.drops[place].end = self.drops.remove(at: place + 1).end
-        }
-    }
-
-    /// Moves its beginning to an earlier time.
-    package mutating func backdate(to start: WallTime) { self.drops[0].start = min(start, self.start) }
-
-    /// Ends the drop that lasts.
-    package mutating func endDrop(at time: WallTime) {
-        guard self.isDown else { return }
-        self.drops[self.drops.count - 1].end = max(time, self.drops[self.drops.count - 1].start)
-    }
-
-    /// Moves the drop that lasts, after the wall clock was set.
-    package mutating func move(by step: Duration) {
-        if self.isDown { self.drops[self.drops.count - 1].start += step }
-    }
-}
-
-extension Incident {
-    /// A copy that does not say which network this host was in, nor its addresses.
-    package var withoutIdentifiers: Incident {
-        var copy = self
-        copy.network = self.network.map { Network(interface: $0.interface, gateway: nil) }
-        let hide = { (text: String) in Self.hidingAddresses(text, self.network?.source) }
-        copy.finding.cause = hide(copy.finding.cause)
-        copy.finding.advice = hide(copy.finding.advice)
-        copy.finding.evidence = copy.finding.evidence.mappingTexts(hide)
-        copy.worst = copy.worst.mappingTexts(hide)
-        copy.recovery = copy.recovery.mappingTexts(hide)
-        return copy
-    }
-
-    // Addresses with the length of a prefix are those of links; a link-local one may contain a MAC address.
-    private static func hidingAddresses(_ text: String, _ source: String?) -> String {
-        // Nearly every text takes this path, and a regular expression is slow.
-        let colons = text.utf8.reduce(0) { $1 == UInt8(ascii: ":") ? $0 + 1 : $0 }
-        let hasSource = source.map { unsafe strstr(text, $0) != nil } ?? false
-        guard colons > 2 || text.utf8.contains(UInt8(ascii: "/")) || hasSource else { return text }
-        return text.replacing(/[0-9A-Fa-f][0-9A-Fa-f:.]+(?:\/[0-9]+)?/) { match in
-            let address = match.output.prefix { $0 != "/" }
-            let isHidden =
-                address == source ?? "" || address.hasPrefix("fe80:")
-                || address.wholeMatch(of: /(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}/) != nil
-                || match.output.contains("/") && IPAddress(String(address)) != nil
-            return isHidden ? "(this host)" : String(match.output)
-        }
-    }
-
-    /// The object of `incidents --json`; what lasts has the duration until `now`.
-    package func json(at now: WallTime) -> JSONValue {
-        [
-            "id": .string(self.id), "kind": .string(self.kind.rawValue), "scope": .string(self.scope.rawValue),
-            "target": .optional(self.name), "party": .string(self.finding.party.rawValue),
-            "cause": .string(self.finding.cause), "advice": .string(self.finding.advice),
-            "start": .string(self.start.description), "end": .optional(self.end?.description),
-            "durationSeconds": .seconds((self.end ?? now).since(self.start)),
-            "downSeconds": .seconds(self.downtime(at: now)), "endReason": .optional(self.endReason?.rawValue),
-            "certainty": .string(self.finding.certainty.rawValue), "continues": .optional(self.continues),
-            "affected": [
-                "targets": .texts(self.targets.sorted()), "probes": .texts(self.probes.sorted()),
-                "attempts": .whole(self.attempts), "connections": .whole(self.connections),
-            ],
-            "drops": .whole(self.dropCount),
-            "network": self.network.map { network in
-                [
-                    "interface": .string(network.interface),
-                    "gateway": .optional(network.gateway), "source": .optional(network.source),
-                ]
-            } ?? .null,
-            "note": .optional(self.note.text), "reference": .optional(self.note.reference),
-            "reportedAt": .optional(self.note.reported?.description), "planned": .bool(self.note.isPlanned),
-        ]
-    }
-
-    /// What was measured at the start, when more became known, and at the end.
-    package var evidence: JSONValue {
-        ["start": self.finding.evidence, "worst": self.worst, "recovery": self.recovery]
-    }
-
-    /// What is stored beside ``evidence``: by position, because names would be most of the text, and times in
-    /// microseconds.
-    ///
-    /// New members are added at the end.
-    package var stored: JSONValue {
-        [
-            .string(self.id), .string(self.kind.rawValue), .string(self.scope.rawValue), .optional(self.name),
-            .string(self.finding.party.rawValue), .string(self.finding.cause), .string(self.finding.advice),
-            .string(self.finding.certainty.rawValue), .optional(self.end?.microseconds),
-            .optional(self.endReason?.rawValue), .optional(self.continues), .texts(self.targets.sorted()),
-            .texts(self.probes.sorted()), .whole(self.attempts), .whole(self.connections), .whole(self.dropCount),
-            .optional(self.network?.interface), .optional(self.network?.gateway), .optional(self.network?.source),
-            .optional(self.note.text), .optional(self.note.reference), .optional(self.note.reported?.microseconds),
-            .bool(self.note.isPlanned),
-            .array(self.drops.flatMap { [.integer($0.start.microseconds), .optional($0.end?.microseconds)] }),
-        ]
-    }
-
-    /// Reads ``stored`` and ``evidence``; nil for anything else.
-    package init?(stored json: JSONValue, evidence: JSONValue = .null) {
-        let parts = json.elements
-        guard parts.count >= 24, let id = parts[0].text, let kind = parts[1].text.flatMap(Kind.init),
-            let scope = parts[2].text.flatMap(Scope.init), let party = parts[4].text.flatMap(FaultParty.init),
-            let certainty = parts[7].text.flatMap(Certainty.init), let drops = Drop.all(in: parts[23].elements),
-            let first = drops.first
-        else { return nil }
-        let finding = Finding(
-            party: party, cause: parts[5].text ?? "", advice: parts[6].text ?? "", certainty: certainty,
-            evidence: evidence["start"] ?? .null)
-        self.init(id: id, scope, name: parts[3].text, finding, start: first.start)
-        (self.kind, self.drops, self.dropCount) = (kind, drops, parts[15].number ?? drops.count)
-        self.end = parts[8].number.map { WallTime(microseconds: Int64($0)) }
-        (self.endReason, self.continues) = (parts[9].text.flatMap(EndReason.init), parts[10].text)
-        self.targets = Set(parts[11].elements.compactMap(\.text))
-        self.probes = Set(parts[12].elements.compactMap(\.text))
-        (self.attempts, self.connections) = (parts[13].number ?? 0, parts[14].number ?? 0)
-        self.network = parts[16].text.map { .init(interface: $0, gateway: parts[17].text, source: parts[18].text) }
-        (self.worst, self.recovery) = (evidence["worst"] ?? .null, evidence["recovery"] ?? .null)
-        (self.note.text, self.note.reference) = (parts[19].text, parts[20].text)
-        self.note.reported = parts[21].number.map { WallTime(microseconds: Int64($0)) }
-        self.note.isPlanned = parts[22] == .bool(true)
-    }
-}
-
-extension Incident.Drop {
-    fileprivate static func all(in times: [JSONValue]) -> [Self]? {
-        let drops = stride(from: 0, to: times.count - 1, by: 2).compactMap { place -> Self? in
-            guard case .integer(let start) = times[place] else { return nil }
-            let end = times[place + 1].number.map { WallTime(microseconds: Int64($0)) }
-            return Self(start: WallTime(microseconds: start), end: end)
-        }
-        return drops.count * 2 == times.count ? drops : nil
     }
 }

@@ -2,6 +2,7 @@ internal import Glibc
 internal import Logging
 internal import ServiceLifecycle
 internal import Tidegate
+internal import TidegateIncidents
 internal import TidegateLoop
 internal import TidegateProbes
 internal import TidegateServer
@@ -126,7 +127,7 @@ package struct Daemon: Sendable {
         let recorder = IncidentRecorder(
             journal: journal, names: names,
             unchecked: Set(names.keys.filter { checks[$0]?.kind == TargetCheck.Kind.none }),
-            time: time)
+            time: time, suspended: SystemClock.suspended)
         bus.attach(recorder)
         let command = IncidentCommand(self.configuration.incidentCommand, time: time) {
             bus.publish(.daemon(.incidentCommand(failure: $0)))

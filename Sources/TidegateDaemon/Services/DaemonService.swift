@@ -4,6 +4,7 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 internal import Tidegate
+internal import TidegateIncidents
 internal import TidegateProbes
 internal import TidegateServer
 internal import TidegateStore

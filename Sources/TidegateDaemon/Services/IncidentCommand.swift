@@ -2,6 +2,7 @@ internal import CLinux
 internal import Glibc
 internal import Synchronization
 internal import TidegateCore
+internal import TidegateIncidents
 
 /// Runs the operator's command once for each change of an incident, one at a time.
 final class IncidentCommand: Sendable {

@@ -4,6 +4,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 package import TidegateCore
+package import TidegateIncidents
 
 /// A client of a daemon's control socket: HTTP over a Unix socket, one connection per call.
 package struct ControlClient: Sendable {

@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateIncidents
 
 /// The status page: the monitor's state at one moment, complete even without the script.
 struct PageView {

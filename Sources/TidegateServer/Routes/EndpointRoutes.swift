@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 internal import TidegateCore
+internal import TidegateIncidents
 internal import TidegateMetrics
 
 /// The routes of the endpoint; opens no socket.

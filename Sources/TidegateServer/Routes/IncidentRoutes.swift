@@ -3,6 +3,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 package import TidegateCore
+package import TidegateIncidents
 
 /// Incidents, availability, and whether this host's own side works, as JSON.
 struct IncidentRoutes: Sendable {

@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import HummingbirdCore
 internal import NIOCore
 internal import TidegateCore
+internal import TidegateIncidents
 internal import TidegateMetrics
 
 /// The page, the exposition, and the monitor's state as JSON.

@@ -1,13 +1,8 @@
 internal import GRDB
-package import TidegateCore
+internal import TidegateCore
+internal import TidegateIncidents
 
-/// A change to what is stored of incidents.
-package enum IncidentChange: Sendable, Hashable {
-    case save(Incident)
-    /// An incident or a period.
-    case remove(id: String)
-    case cover(Coverage.Span)
-
+extension IncidentChange {
     func apply(to database: Database) throws {
         switch self {
         case .save(let incident): try IncidentRow.save(incident, in: database)
@@ -24,12 +19,6 @@ package enum IncidentChange: Sendable, Hashable {
                 ])
         }
     }
-}
-
-/// What is newer in a recorder than in its journal: incidents by id, and the span that lasts.
-struct IncidentsNow: Sendable {
-    let open: [String: Incident]
-    let span: Coverage.Span
 }
 
 /// The tables of incidents and of the time that Tidegate watched.
@@ -141,11 +130,7 @@ enum IncidentRow {
     }
 
     /// What an earlier process left open, and when it last watched.
-    static func left(by reader: any DatabaseReader) -> (incidents: [Incident], lastBeat: WallTime?) {
-        (try? reader.read { try self.left(in: $0) }) ?? ([], nil)
-    }
-
-    private static func left(in database: Database) throws -> (incidents: [Incident], lastBeat: WallTime?) {
+    static func left(in database: Database) throws -> (incidents: [Incident], lastBeat: WallTime?) {
         // The clock may have been set: the newest span is the one that was written last.
         let last = try Int64.fetchOne(
             database, sql: "SELECT ended FROM coverage WHERE state = 'watched' ORDER BY rowid DESC LIMIT 1")

@@ -4,6 +4,7 @@ internal import Glibc
 internal import Synchronization
 internal import TidegateLoop
 public import TidegateCore
+public import TidegateIncidents
 public import TidegateSession
 
 /// Keeps accepted tasks in a SQLite file, so that they survive `kill -9`, a crash and a power cut.
@@ -21,7 +22,7 @@ public import TidegateSession
 /// ```
 /// A directory belongs to one process at a time. The journal's own thread writes the file; entries that arrive during a
 /// transaction share the next one.
-public final class Journal: JournalStorage {
+public final class Journal: JournalStorage, IncidentJournal {
     /// How long the journal keeps finished tasks and history.
     public struct Retention: Sendable, Hashable {
         /// Finished tasks; a day by default.
@@ -224,22 +225,22 @@ public final class Journal: JournalStorage {
     private static let normals = "normals"
 
     /// Stores changes of incidents in one transaction; tells `completion` whether they are durable.
-    func record(_ changes: [IncidentChange], _ completion: @escaping @Sendable (_ isWritten: Bool) -> Void) {
+    package func record(_ changes: [IncidentChange], _ completion: @escaping @Sendable (_ isWritten: Bool) -> Void) {
         self.thread.send(.write(.incidents(changes, completion)))
     }
 
     /// The incidents that an earlier process left open, and when it last watched; nothing if they cannot be read.
     ///
     /// Blocks for the disk.
-    func leftIncidents() -> (incidents: [Incident], lastBeat: WallTime?) {
+    package func leftIncidents() -> (incidents: [Incident], lastBeat: WallTime?) {
         guard let file = self.file.withLock({ $0 }) else { return ([], nil) }
-        return IncidentRow.left(by: file.queue)
+        return (try? file.queue.read { try IncidentRow.left(in: $0) }) ?? ([], nil)
     }
 
     /// Reads incidents and coverage, with what is `newer`.
     ///
     /// - Throws: ``TextError`` if the journal is closed or cannot be read.
-    func incidents(
+    package func incidents(
         _ question: IncidentQuestion, at now: WallTime, newer: IncidentsNow
     ) async throws(TextError) -> IncidentAnswer {
         guard let file = self.file.withLock({ $0 }) else { throw TextError("the journal is closed") }

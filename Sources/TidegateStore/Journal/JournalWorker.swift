@@ -1,6 +1,7 @@
 internal import GRDB
 internal import Synchronization
 internal import TidegateCore
+internal import TidegateIncidents
 internal import TidegateLoop
 internal import TidegateSession
 

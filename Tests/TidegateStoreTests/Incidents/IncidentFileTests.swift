@@ -5,6 +5,7 @@ import TidegateCore
 import TidegateLoop
 import TidegateTestKit
 
+@testable import TidegateIncidents
 @testable import TidegateStore
 
 /// Incidents read from a journal that nothing has open, or that a daemon is writing.

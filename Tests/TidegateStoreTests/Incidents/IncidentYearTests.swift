@@ -1,7 +1,9 @@
 import GRDB
 import Testing
 import TidegateCore
+import TidegateTestKit
 
+@testable import TidegateIncidents
 @testable import TidegateStore
 
 /// A year of faults, suspensions, set clocks, and processes that are killed or frozen: the sums are those of a model that paints seconds.
@@ -162,7 +164,7 @@ private struct World {
         self.model.end(beat: self.beat)
         self.move(self.random.next(upTo: 3000) + 1)
         try self.write()
-        let left = IncidentRow.left(by: self.database)
+        let left = try self.database.read { try IncidentRow.left(in: $0) }
         self.machine = IncidentMachine(at: self.now, left: left.incidents, lastBeat: left.lastBeat) {
             [numbers] _ in numbers.next()
         }

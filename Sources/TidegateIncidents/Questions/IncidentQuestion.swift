@@ -1,3 +1,5 @@
+package import TidegateCore
+
 /// Which incidents are asked for.
 package struct IncidentQuestion: Sendable, Hashable {
     /// Those that were not over at this time; nil for all.

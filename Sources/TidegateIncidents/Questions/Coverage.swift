@@ -1,3 +1,5 @@
+package import TidegateCore
+
 /// How much of a period Tidegate watched, and how much of that something was down.
 package struct Coverage: Sendable, Hashable {
     /// A recorded period: Tidegate watched, the machine was suspended, or an operator planned maintenance.

@@ -49,13 +49,14 @@ package struct IncidentReport {
 
     /// The file.
     package var html: String {
-        let bars = IncidentBars(profile: self.profile) { String(self.local($0).prefix(10)) }
+        let profile = self.profile
         let period = "\(self.local(self.start)) to \(self.local(self.end))"
         let content: [HTML?] = [
             HTML("h1", "\(self.title)"),
             HTML("p", class: "sum", "\(period). \(self.subject)"),
-            self.totals, self.summary, HTML("h2", "Downtime by day"), bars.days, self.axis, bars.legend,
-            HTML("h2", "Downtime by hour of the day"), bars.hours,
+            self.totals, self.summary, HTML("h2", "Downtime by day"),
+            profile.dayBars { String(self.local($0).prefix(10)) }, self.axis, profile.legend,
+            HTML("h2", "Downtime by hour of the day"), profile.hourBars,
             HTML("p", class: "axis", "\(HTML("span", "0:00"))\(HTML("span", "12:00"))\(HTML("span", "24:00"))"),
             HTML("h2", "Method"), self.method, HTML("h2", "Outages and slow times"), self.incidents, self.plans,
             self.letter,
@@ -65,14 +66,14 @@ package struct IncidentReport {
     }
 
     /// For pages with the style of reports: nothing is loaded, and the one style sheet is allowed by its hash.
-    static let contentSecurityPolicy = [
+    package static let contentSecurityPolicy = [
         "default-src 'none'", "style-src 'sha256-fB0DB+iEBowaegOg6ouMG+yd8m8UyrWgBjTiMKcW0TQ='", "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
     ].joined(separator: "; ")
 
     /// A page of its own with the style of reports.
-    static func page(_ title: String, _ content: HTML) -> String {
+    package static func page(_ title: String, _ content: HTML) -> String {
         HTML.filled(
             String(decoding: PackageResources.report_html, as: UTF8.self),
             with: ["title": "\(title)", "content": content])

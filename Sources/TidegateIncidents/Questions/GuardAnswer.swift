@@ -1,3 +1,5 @@
+package import TidegateCore
+
 /// Whether a failure that another monitor sees may be this host's own.
 package struct GuardAnswer: Sendable, Hashable {
     /// True while this host's side works, false while it is decided that it does not; nil while that is not known.

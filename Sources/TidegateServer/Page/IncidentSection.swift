@@ -1,4 +1,5 @@
 internal import TidegateCore
+internal import TidegateIncidents
 
 /// The outages and slow times of the last 90 days on the page: bars, then those that last and the newest others.
 struct IncidentSection {
@@ -11,11 +12,10 @@ struct IncidentSection {
     static let limit = 10
 
     var html: HTML {
-        let bars = IncidentBars(
-            profile: IncidentProfile(self.answer, from: self.start, to: self.now) { _ in .zero })
+        let profile = IncidentProfile(self.answer, from: self.start, to: self.now) { _ in .zero }
         let ends = [self.start, self.now].map { HTML("span", "\($0.description.prefix(10))") }
         return """
-            \(bars.days)\(HTML("p", class: "axis", ends.joined()))\(bars.legend)\
+            \(profile.dayBars())\(HTML("p", class: "axis", ends.joined()))\(profile.legend)\
             \(RowTable("incidents", Self.heads, first: self.rows, none: self.none).html)
             """
     }

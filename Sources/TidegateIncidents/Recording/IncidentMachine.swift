@@ -505,13 +505,3 @@ struct IncidentMachine {
         self.progress[target] = Progress(until: self.counted.watched)
     }
 }
-
-extension Incident {
-    /// It with its end.
-    fileprivate func ended(at end: WallTime, _ reason: EndReason, _ recovery: JSONValue) -> Incident {
-        var ended = self
-        ended.endDrop(at: end)
-        (ended.end, ended.endReason, ended.recovery) = (max(end, self.start), reason, recovery)
-        return ended
-    }
-}

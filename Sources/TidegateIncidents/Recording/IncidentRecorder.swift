@@ -1,7 +1,6 @@
 internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
-internal import TidegateLoop
 
 /// Records incidents of the events of a bus, in a journal, or without one in memory.
 package final class IncidentRecorder: EventSink, IncidentRecord {
@@ -14,7 +13,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
         var network: Incident.Network?
     }
 
-    private let journal: Journal?
+    private let journal: (any IncidentJournal)?
     private let names: [Target: String]
     private let unchecked: Set<Target>
     private let time: any TimeSource
@@ -28,8 +27,8 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
 
     /// A recorder that watches from now on; `names` are those of the configured targets, some without a check.
     package init(
-        journal: Journal?, names: [Target: String], unchecked: Set<Target> = [], time: any TimeSource,
-        suspended: @escaping @Sendable () -> Duration = SystemClock.suspended
+        journal: (any IncidentJournal)?, names: [Target: String], unchecked: Set<Target> = [], time: any TimeSource,
+        suspended: @escaping @Sendable () -> Duration
     ) {
         (self.journal, self.names, self.unchecked) = (journal, names, unchecked)
         (self.time, self.suspended) = (time, suspended)

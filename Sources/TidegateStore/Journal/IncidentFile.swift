@@ -1,6 +1,7 @@
 internal import Glibc
 internal import GRDB
 package import TidegateCore
+package import TidegateIncidents
 
 /// The incidents of a state directory that a daemon may be using.
 package enum IncidentFile {

@@ -1,8 +1,8 @@
-import Synchronization
 import Testing
 import TidegateCore
+import TidegateTestKit
 
-@testable import TidegateStore
+@testable import TidegateIncidents
 
 /// What becomes an incident, when it begins and ends, and which one it belongs to.
 @Suite struct IncidentMachineTests {
@@ -464,23 +464,5 @@ import TidegateCore
 extension IncidentMachineTests.Watch {
     func coverage(to end: WallTime) -> Coverage {
         Coverage(from: Self.start, to: end, spans: Array(self.spans.values), outages: [])
-    }
-}
-
-func finding(_ party: FaultParty) -> Incident.Finding {
-    Incident.Finding(party: party, cause: "\(party)", certainty: .probable, evidence: ["rung": "tcp"])
-}
-
-/// Ids that sort in the order in which they were made.
-final class Numbers: Sendable {
-    private let last: Mutex<Int64>
-
-    init(from start: WallTime) { self.last = Mutex(start.microseconds) }
-
-    func next() -> String {
-        self.last.withLock {
-            $0 += 1
-            return String($0)
-        }
     }
 }

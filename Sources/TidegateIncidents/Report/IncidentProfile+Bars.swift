@@ -1,23 +1,21 @@
-internal import TidegateCore
+package import TidegateCore
 
 /// The downtime of days, and of the hours of a day, as bars in SVG.
-struct IncidentBars {
-    let profile: IncidentProfile
-    /// How a day is named.
-    var name: (WallTime) -> String = { String($0.description.prefix(10)) }
-
+extension IncidentProfile {
     private static let size = (width: 1200.0, height: 64.0)
 
     /// A bar for each day: not watched on top, what was up below it, and the downtime in the colour of its worst party.
-    var days: HTML {
-        let step = Self.size.width / Double(max(1, self.profile.days.count))
-        let bars = self.profile.days.enumerated().map { number, day in
-            HTML("g", HTML("title", "\(self.title(of: day))"), self.bar(day, at: Double(number) * step, step))
+    package func dayBars(_ name: (WallTime) -> String = { String($0.description.prefix(10)) }) -> HTML {
+        let step = Self.size.width / Double(max(1, self.days.count))
+        let bars = self.days.enumerated().map { number, day in
+            HTML(
+                "g", HTML("title", "\(name(day.start)): \(self.title(of: day))"),
+                self.bar(day, at: Double(number) * step, step))
         }
         return self.picture(bars, label: "Downtime by day")
     }
 
-    private func bar(_ day: IncidentProfile.Day, at x: Double, _ step: Double) -> HTML {
+    private func bar(_ day: Day, at x: Double, _ step: Double) -> HTML {
         let length = day.end.since(day.start).inSeconds
         let height = Self.size.height
         let watched = day.coverage.watched.inSeconds / length
@@ -34,23 +32,21 @@ struct IncidentBars {
         return parts.compactMap(\.self).joined()
     }
 
-    private func title(of day: IncidentProfile.Day) -> String {
+    private func title(of day: Day) -> String {
         let parties = FaultParty.allCases.compactMap { party -> String? in
             guard let time = day.down[party], time > .zero else { return nil }
             return "down \(time.shortText) (\(party))"
         }
         let dark = day.coverage.stopped + day.coverage.suspended
-        let texts =
-            (parties.isEmpty && day.coverage.watched > .zero ? ["no downtime"] : parties)
-            + (dark >= .seconds(60) ? ["not watched \(dark.shortText)"] : [])
-        return "\(self.name(day.start)): \(texts.joined(separator: ", "))"
+        let states = parties.isEmpty && day.coverage.watched > .zero ? ["no downtime"] : parties
+        return (states + (dark >= .seconds(60) ? ["not watched \(dark.shortText)"] : [])).joined(separator: ", ")
     }
 
     /// A bar for each hour of the day, the highest one at full height.
-    var hours: HTML {
-        let most = max(.seconds(1), self.profile.hours.max() ?? .zero).inSeconds
+    var hourBars: HTML {
+        let most = max(.seconds(1), self.hours.max() ?? .zero).inSeconds
         let step = Self.size.width / 24
-        let bars = self.profile.hours.enumerated().map { hour, time in
+        let bars = self.hours.enumerated().map { hour, time in
             let height = time > .zero ? max(2, time.inSeconds / most * Self.size.height) : 0
             let box = HTML.box(Double(hour) * step + step * 0.08, Self.size.height - height, step * 0.84, height)
             return HTML.rect("miss", box, title: "\(hour):00 to \(hour):59: down \(time.shortText)")
@@ -59,8 +55,8 @@ struct IncidentBars {
     }
 
     /// The parties that the bars show, with their colours.
-    var legend: HTML? {
-        let parties = FaultParty.allCases.filter { party in self.profile.days.contains { $0.worst == party } }
+    package var legend: HTML? {
+        let parties = FaultParty.allCases.filter { party in self.days.contains { $0.worst == party } }
         return parties.map { HTML("li", .party($0)) }.joined(in: "ul", class: "legend")
     }
 

@@ -1,3 +1,5 @@
+package import TidegateCore
+
 /// When outages lasted: by day, and by hour of the day.
 package struct IncidentProfile: Sendable, Hashable {
     /// A day, or the part of it that was asked for.
