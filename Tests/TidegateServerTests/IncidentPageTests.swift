@@ -126,7 +126,7 @@ import TidegateTestKit
         let record = try #require(fixture.incidents)
         let server = ControlServer(
             path: path, control: FakeControl(), bus: fixture.bus, time: fixture.time,
-            incidents: IncidentAccess(record: record, view: fixture.view, targetNames: [:]))
+            incidents: IncidentRoutes(record: record, view: fixture.view, time: fixture.time, targetNames: [:]))
         let (listening, continuation) = AsyncStream.makeStream(of: Void.self)
         let running = Task { try await server.run { continuation.yield() } }
         _ = await listening.first { true }

@@ -420,7 +420,7 @@ package struct Daemon: Sendable {
             },
             connections: { [connections = monitor.connections] in await connections.report() },
             incidents: .init(
-                record: dependencies.incidents.recorder, view: monitor,
+                record: dependencies.incidents.recorder, view: monitor, time: dependencies.time,
                 targetNames: self.monitorConfiguration.targetNames),
             supportFiles: { [settings = self.settings] in
                 await supportFiles().merging(settings.configurationTexts) { $1 }

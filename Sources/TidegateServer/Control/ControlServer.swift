@@ -26,14 +26,14 @@ package final class ControlServer: Sendable {
         path: String, descriptor: CInt? = nil, control: any TaskControl, bus: EventBus, time: any TimeSource,
         report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
         connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() },
-        incidents: IncidentAccess? = nil,
+        incidents: IncidentRoutes? = nil,
         supportFiles: @escaping @Sendable () async -> [String: String] = { [:] }
     ) {
         self.socket = ControlSocketPath(path: path)
         self.descriptor = descriptor
         self.responder = ControlRoutes(
             control: control, bus: bus, report: report, connections: connections,
-            incidents: incidents.map { IncidentRoutes($0, time: time) }, supportFiles: supportFiles
+            incidents: incidents, supportFiles: supportFiles
         ).responder(middlewares: [
             StandardHeadersMiddleware(time: time),
             PeerMiddleware(verification: PeerVerification(ownUser: geteuid(), path: path)),

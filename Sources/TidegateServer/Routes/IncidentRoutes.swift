@@ -6,13 +6,20 @@ package import TidegateCore
 package import TidegateIncidents
 
 /// Incidents, availability, and whether this host's own side works, as JSON.
-struct IncidentRoutes: Sendable {
+package struct IncidentRoutes: Sendable {
     let record: (any IncidentRecord)?
     let view: (any MonitorView)?
     let time: any TimeSource
 
     /// Targets have names; only those that a question is about matter.
     let targetNames: [Target: String]
+
+    /// Routes to what a recorder has, and to the state that a guard answers from.
+    package init(
+        record: (any IncidentRecord)?, view: (any MonitorView)?, time: any TimeSource, targetNames: [Target: String]
+    ) {
+        (self.record, self.view, self.time, self.targetNames) = (record, view, time, targetNames)
+    }
 
     private static let missing = Response.problem(.notFound, "Incidents are not recorded.", format: .json)
 
@@ -173,18 +180,6 @@ struct IncidentRoutes: Sendable {
     }
 }
 
-/// What the control socket gives access to.
-package struct IncidentAccess: Sendable {
-    let record: any IncidentRecord
-    let view: any MonitorView
-    let targetNames: [Target: String]
-
-    /// Access to what a recorder has, and to the state that a guard answers from.
-    package init(record: any IncidentRecord, view: any MonitorView, targetNames: [Target: String]) {
-        (self.record, self.view, self.targetNames) = (record, view, targetNames)
-    }
-}
-
 extension IncidentRoutes {
     // The longest note or plan, as JSON.
     private static let bodyLimit = 65_536
@@ -213,10 +208,6 @@ extension IncidentRoutes {
         table.add("/api/v1/plans", [(.post, { request, _ in await self.plan(try await body(request)) })])
         table.add("/api/v1/plans/{id}", [(.delete, { await self.removePlan(Self.id($1)) })])
         table.add("/api/v1/guard", [(.get, { request, _ in self.check(request) })])
-    }
-
-    init(_ access: IncidentAccess, time: any TimeSource) {
-        self.init(record: access.record, view: access.view, time: time, targetNames: access.targetNames)
     }
 
     init(dependencies: EndpointRoutes.Dependencies) {
