@@ -62,51 +62,60 @@ extension Incident {
         ["start": self.finding.evidence, "worst": self.worst, "recovery": self.recovery]
     }
 
-    /// What is stored beside ``evidence``: by position, because names would be most of the text, and times in
-    /// microseconds.
-    ///
-    /// New members are added at the end.
+    /// What is stored beside ``evidence``: what is known, with times in microseconds.
     package var stored: JSONValue {
-        [
-            .string(self.id), .string(self.kind.rawValue), .string(self.scope.rawValue), .optional(self.name),
-            .string(self.finding.party.rawValue), .string(self.finding.cause), .string(self.finding.advice),
-            .string(self.finding.certainty.rawValue), .optional(self.end?.microseconds),
-            .optional(self.endReason?.rawValue), .optional(self.continues), .texts(self.targets.sorted()),
-            .texts(self.probes.sorted()), .whole(self.attempts), .whole(self.connections), .whole(self.dropCount),
-            .optional(self.network?.interface), .optional(self.network?.gateway), .optional(self.network?.source),
-            .optional(self.note.text), .optional(self.note.reference), .optional(self.note.reported?.microseconds),
-            .bool(self.note.isPlanned),
-            .array(self.drops.flatMap { [.integer($0.start.microseconds), .optional($0.end?.microseconds)] }),
+        let members: JSONValue = [
+            "id": .string(self.id), "kind": .string(self.kind.rawValue), "scope": .string(self.scope.rawValue),
+            "target": .optional(self.name), "party": .string(self.finding.party.rawValue),
+            "cause": .string(self.finding.cause), "advice": .string(self.finding.advice),
+            "certainty": .string(self.finding.certainty.rawValue), "end": .optional(self.end?.microseconds),
+            "endReason": .optional(self.endReason?.rawValue), "continues": .optional(self.continues),
+            "targets": .texts(self.targets.sorted()), "probes": .texts(self.probes.sorted()),
+            "attempts": .whole(self.attempts), "connections": .whole(self.connections),
+            "dropCount": .whole(self.dropCount), "interface": .optional(self.network?.interface),
+            "gateway": .optional(self.network?.gateway), "source": .optional(self.network?.source),
+            "note": .optional(self.note.text), "reference": .optional(self.note.reference),
+            "reportedAt": .optional(self.note.reported?.microseconds), "planned": .bool(self.note.isPlanned),
         ]
+        return members.withoutNulls.adding(.init("drops", .array(self.drops.flatMap(\.times))))
     }
+
+    // The members of older rows, which have no names.
+    private static let positions = """
+        id kind scope target party cause advice certainty end endReason continues targets probes attempts connections \
+        dropCount interface gateway source note reference reportedAt planned drops
+        """.split(separator: " ").map(String.init)
 
     /// Reads ``stored`` and ``evidence``; nil for anything else.
     package init?(stored json: JSONValue, evidence: JSONValue = .null) {
-        let parts = json.elements
-        guard parts.count >= 24, let id = parts[0].text, let kind = parts[1].text.flatMap(Kind.init),
-            let scope = parts[2].text.flatMap(Scope.init), let party = parts[4].text.flatMap(FaultParty.init),
-            let certainty = parts[7].text.flatMap(Certainty.init), let drops = Drop.all(in: parts[23].elements),
-            let first = drops.first
+        let json = json.elements.isEmpty ? json : .object(zip(Self.positions, json.elements).map { .init($0, $1) })
+        func text(_ name: String) -> String? { json[name]?.text }
+        func number(_ name: String) -> Int? { json[name]?.number }
+        func texts(_ name: String) -> Set<String> { Set(json[name]?.elements.compactMap(\.text) ?? []) }
+        func time(_ name: String) -> WallTime? { number(name).map { WallTime(microseconds: Int64($0)) } }
+        guard let id = text("id"), let kind = text("kind").flatMap(Kind.init),
+            let scope = text("scope").flatMap(Scope.init), let party = text("party").flatMap(FaultParty.init),
+            let certainty = text("certainty").flatMap(Certainty.init),
+            let drops = Drop.all(in: json["drops"]?.elements ?? []), let first = drops.first
         else { return nil }
         let finding = Finding(
-            party: party, cause: parts[5].text ?? "", advice: parts[6].text ?? "", certainty: certainty,
+            party: party, cause: text("cause") ?? "", advice: text("advice") ?? "", certainty: certainty,
             evidence: evidence["start"] ?? .null)
-        self.init(id: id, scope, name: parts[3].text, finding, start: first.start)
-        (self.kind, self.drops, self.dropCount) = (kind, drops, parts[15].number ?? drops.count)
-        self.end = parts[8].number.map { WallTime(microseconds: Int64($0)) }
-        (self.endReason, self.continues) = (parts[9].text.flatMap(EndReason.init), parts[10].text)
-        self.targets = Set(parts[11].elements.compactMap(\.text))
-        self.probes = Set(parts[12].elements.compactMap(\.text))
-        (self.attempts, self.connections) = (parts[13].number ?? 0, parts[14].number ?? 0)
-        self.network = parts[16].text.map { .init(interface: $0, gateway: parts[17].text, source: parts[18].text) }
+        self.init(id: id, kind: kind, scope, name: text("target"), finding, start: first.start)
+        (self.drops, self.dropCount) = (drops, number("dropCount") ?? drops.count)
+        (self.end, self.endReason) = (time("end"), text("endReason").flatMap(EndReason.init))
+        (self.continues, self.targets, self.probes) = (text("continues"), texts("targets"), texts("probes"))
+        (self.attempts, self.connections) = (number("attempts") ?? 0, number("connections") ?? 0)
+        self.network = text("interface").map { .init(interface: $0, gateway: text("gateway"), source: text("source")) }
         (self.worst, self.recovery) = (evidence["worst"] ?? .null, evidence["recovery"] ?? .null)
-        (self.note.text, self.note.reference) = (parts[19].text, parts[20].text)
-        self.note.reported = parts[21].number.map { WallTime(microseconds: Int64($0)) }
-        self.note.isPlanned = parts[22] == .bool(true)
+        (self.note.text, self.note.reference) = (text("note"), text("reference"))
+        (self.note.reported, self.note.isPlanned) = (time("reportedAt"), json["planned"] == .bool(true))
     }
 }
 
 extension Incident.Drop {
+    fileprivate var times: [JSONValue] { [.integer(self.start.microseconds), .optional(self.end?.microseconds)] }
+
     fileprivate static func all(in times: [JSONValue]) -> [Self]? {
         let drops = stride(from: 0, to: times.count - 1, by: 2).compactMap { place -> Self? in
             guard case .integer(let start) = times[place] else { return nil }

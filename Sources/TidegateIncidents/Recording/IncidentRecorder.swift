@@ -36,12 +36,14 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
         (self.events, self.publish) = AsyncStream.makeStream()
         let left = journal?.leftIncidents() ?? (incidents: [], lastBeat: nil)
         let now = IncidentMachine.Moment(wall: time.wall(), monotonic: time.monotonic(), suspended: suspended())
-        let machine = IncidentMachine(at: now, left: left.incidents, lastBeat: left.lastBeat) { time in
-            var generator = SystemRandomNumberGenerator()
-            return TaskID(at: time, using: &generator).description
-        }
+        let machine = IncidentMachine(at: now, left: left.incidents, lastBeat: left.lastBeat, makeID: Self.makeID)
         self.state = Mutex(State(machine: machine))
         self.handle(.beat)
+    }
+
+    private static func makeID(at time: WallTime) -> String {
+        var generator = SystemRandomNumberGenerator()
+        return TaskID(at: time, using: &generator).description
     }
 
     /// Calls `body` for each event of an incident, until ``stop()``.
@@ -57,8 +59,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
     }
 
     package func receive(_ event: Event) {
-        guard let input = self.input(of: event) else { return }
-        self.handle(input)
+        if let input = self.input(of: event) { self.handle(input) }
     }
 
     private func handle(_ input: IncidentMachine.Input) {
@@ -98,9 +99,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
     package func plan(
         _ text: String, from start: WallTime, to end: WallTime
     ) async throws(TextError) -> Coverage.Span {
-        var generator = SystemRandomNumberGenerator()
-        let id = TaskID(at: self.time.wall(), using: &generator).description
-        let span = Coverage.Span(id, .planned, from: start, to: end, text: text)
+        let span = Coverage.Span(Self.makeID(at: self.time.wall()), .planned, from: start, to: end, text: text)
         self.state.withLock { self.apply([.cover(span)], to: &$0) }
         try await self.flush()
         return span

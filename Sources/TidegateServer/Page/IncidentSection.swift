@@ -16,7 +16,7 @@ struct IncidentSection {
         let ends = [self.start, self.now].map { HTML("span", "\($0.description.prefix(10))") }
         return """
             \(profile.dayBars())\(HTML("p", class: "axis", ends.joined()))\(profile.legend)\
-            \(RowTable("incidents", Self.heads, first: self.rows, none: self.none).html)
+            \(RowTable("incidents", ["Start", "Time", "What", "Cause and party"], first: self.rows, none: self.none).html)
             """
     }
 
@@ -29,8 +29,6 @@ struct IncidentSection {
     }
 
     private var none: HTML { self.choice.party.map { "None: \($0)." } ?? "None." }
-
-    private static let heads = ["Start", "Time", "What", "Cause and party"]
 
     private var rows: [[HTML]] {
         let wanted = self.answer.incidents.filter { (self.choice.party ?? $0.finding.party) == $0.finding.party }

@@ -176,6 +176,62 @@ import TidegateTestKit
         #expect(!page.contains { $0.hasPrefix("SCAN incident") || $0.contains("TEMP B-TREE") }, "\(page)")
     }
 
+    @Test("Rows of a journal from before members had names are read as they were written, and get names")
+    func version8() async throws {
+        let directory = try TestDirectory()
+        mkdir(directory.state, 0o700)
+        let golden = URL(filePath: #filePath).appending(path: "../../Golden/journal-version-8.sql").standardized
+        let dump = try String(contentsOf: golden, encoding: .utf8)
+        let old = try DatabaseQueue(path: directory.journalFile)
+        chmod(directory.journalFile, 0o600)
+        try await old.writeWithoutTransaction { try $0.execute(sql: dump) }
+        try old.close()
+        var question = IncidentQuestion()
+        question.wantsEvidence = true
+        let read = try await IncidentFile.answer(question, at: self.now, inStateDirectory: directory.state)
+        let (wanted, open) = (Self.version8, try #require(read.incidents.first))
+        #expect(read.incidents.dropFirst() == [wanted] && read.plans.map(\.text) == ["router"])
+        #expect(open.name == "api" && open.kind == .degraded && open.isDown && open.evidence["start"] == .null)
+        let journal = try Journal(directory.state)
+        #expect(journal.leftIncidents().incidents.map(\.id) == [open.id])
+        let written = Latch()
+        journal.record([.save(wanted)]) { _ in written.open() }
+        #expect(await eventually { written.isOpen })
+        let span = Coverage.Span("t", .watched, from: self.now, to: self.now)
+        let again = try await journal.incidents(question, at: self.now, newer: IncidentsNow(open: [:], span: span))
+        #expect(again.incidents == read.incidents)
+        journal.close()
+        let texts = try await DatabaseQueue(path: directory.journalFile).read {
+            try String.fetchAll($0, sql: "SELECT text FROM incident ORDER BY id")
+        }
+        #expect(texts.map(\.first) == ["{", "["] && texts[0].contains("\"reference\":\"T-4711\""))
+    }
+
+    /// The first incident of the journal of version 8: no member has its default.
+    private static var version8: Incident {
+        let start = WallTime(microseconds: 1_790_000_000_000_000)
+        let finding = Incident.Finding(
+            party: .upstream, cause: "the gateway 10.0.0.1 answers, and nothing beyond it does", advice: "Call them.",
+            certainty: .probable,
+            evidence: ["families": ["ipv4": ["rungs": ["gateway": "ok", "internet": "failed"]]]])
+        var incident = Incident(
+            id: "01a0ba60-0000-7000-8000-000000000001", kind: .intermittent, .network, name: nil, finding, start: start)
+        incident.drops = [
+            .init(start: start, end: start + .seconds(10)),
+            .init(start: start + .seconds(40), end: start + .microseconds(50_000_007)),
+            .init(start: start + .seconds(90), end: start + .seconds(100)),
+        ]
+        (incident.dropCount, incident.attempts, incident.connections) = (6, 41, 12)
+        (incident.end, incident.endReason) = (start + .seconds(100), .recovered)
+        (incident.targets, incident.probes) = (["api", "shop"], ["web \"1\""])
+        incident.continues = "01a0ba60-0000-7000-8000-000000000000"
+        incident.network = .init(interface: "eth0", gateway: "10.0.0.1", source: "10.0.0.2")
+        (incident.worst, incident.recovery) = (["conclusion": "broken", "ms": 1.5], ["conclusion": "works"])
+        (incident.note.text, incident.note.reference, incident.note.isPlanned) = ("line fault, é", "T-4711", true)
+        incident.note.reported = start + .seconds(60)
+        return incident
+    }
+
     @Test("Incidents are read while a change waits for the disk")
     func reader() async throws {
         let directory = try TestDirectory()
