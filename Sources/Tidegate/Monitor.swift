@@ -36,10 +36,8 @@ public final class Monitor: Sendable {
     private let web: TransferHTTPChecker
     /// Resolves names for tasks and probes.
     let resolver: any NameResolver
-    /// Diagnoses this host.
-    let host: HostDiagnostics
-    /// Repeats the diagnosis, and watches the quality of the way out, as far as the configuration asks for it.
-    private let watches: [Task<Void, Never>]
+    /// Watches the quality of the way out, as far as the configuration asks for it.
+    private let watch: Task<Void, Never>?
     /// Watches the quality of the way out; nil if the configuration does not ask for it.
     private let quality: QualityWatch?
     /// Observes other programs' connections; nil if the configuration does not ask for it.
@@ -82,15 +80,10 @@ public final class Monitor: Sendable {
         // Shared by both, because it has a thread, which starts with the first check.
         let web = TransferHTTPChecker(
             caFile: configuration.session.tls.caFile, own: own, onThreadStart: onThreadStart)
-        let targetChecker = HTTPTargetChecker(web: web)
-        let reachability = ReachabilityMonitor(
-            configuration.reachability, bus: bus, resolver: resolver, time: time,
-            kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
-            targetChecker: targetChecker)
+        let reachability = ReachabilityMonitor(configuration.reachability, bus: bus, time: time)
         (self.configuration, self.bus, self.time, self.recorder) = (configuration, bus, time, recorder)
         self.web = web
         self.resolver = resolver
-        self.reachability = reachability
         self.own = own
         let observer =
             configuration.connections.isEnabled
@@ -103,39 +96,36 @@ public final class Monitor: Sendable {
             internetCheck: configuration.reachability.internetCheck, time: time,
             dependencies: PathDiagnostics.Dependencies(
                 time: time, onThreadStart: onThreadStart, connections: observer, own: own))
-        let host = HostDiagnostics(self.diagnostics)
-        targetChecker.start(host)
-        self.host = host
+        bus.attach(EvidenceObserver(record: reachability.recorder.record))
+        self.reachability = reachability.running(
+            NetlinkThread(
+                reachability, resolver: resolver, kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
+                targetChecker: HTTPTargetChecker(web: web, diagnostics: self.diagnostics),
+                diagnoser: self.diagnostics, diagnosesHost: configuration.diagnosesHost))
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: observer == nil ? nil : own,
-            diagnosis: { host.evidence($0) })
-        self.quality = Self.quality(of: host, configuration, recorder)
-        self.watches = Self.watches(of: host, self.quality, configuration)
+            diagnosis: { reachability.evidence($0) })
+        let quality = Self.quality(self.diagnostics, configuration, recorder)
+        self.quality = quality
+        self.watch = quality.map { quality in Task { await quality.run() } }
     }
 
     private static func quality(
-        of host: HostDiagnostics, _ configuration: MonitorConfiguration, _ recorder: MetricsRecorder
+        _ diagnostics: PathDiagnostics, _ configuration: MonitorConfiguration, _ recorder: MetricsRecorder
     ) -> QualityWatch? {
         guard configuration.measuresQuality else { return nil }
         return QualityWatch(
-            host, normals: configuration.normals, record: { recorder.record(roundTrip: $1, to: $0) },
+            diagnostics, normals: configuration.normals, record: { recorder.record(roundTrip: $1, to: $0) },
             keep: configuration.keepNormals)
     }
 
-    private static func watches(
-        of host: HostDiagnostics, _ quality: QualityWatch?, _ configuration: MonitorConfiguration
-    ) -> [Task<Void, Never>] {
-        (configuration.diagnosesHost ? [Task { await host.run() }] : [])
-            + [quality].compactMap(\.self).map { quality in Task { await quality.run() } }
-    }
-
-    deinit { for watch in self.watches { watch.cancel() } }
+    deinit { self.watch?.cancel() }
 
     /// Ends every task, then the monitoring; keeps partial files that a later run can continue.
     public func stop() async {
-        for watch in self.watches { watch.cancel() }
+        self.watch?.cancel()
         self.quality?.keepNormals()
         await self.session.invalidate(cancellingTasks: true)
         self.observer?.stop()
@@ -268,16 +258,16 @@ extension Monitor: MonitorView {
     package func task(_ id: TaskID) -> TaskInfo? { self.session.task(withID: id)?.info }
 
     /// The latest diagnosis of this host; nil unless the configuration asks for diagnoses.
-    package var diagnosis: HostDiagnosis? { self.host.latest }
+    package var diagnosis: HostDiagnosis? { self.reachability.diagnosis }
 
     /// Diagnoses this host now; the result counts as evidence for failures in the next 30 s.
-    package func diagnoseHost() async { await self.host.diagnose() }
+    package func diagnoseHost() async { await self.reachability.diagnose() }
 
     /// What slows single connections of any program, by the remote's address; watches them for some seconds.
-    package func slowConnections() async -> [IPAddress: SlowCause] { await self.host.diagnostics.slowConnections() }
+    package func slowConnections() async -> [IPAddress: SlowCause] { await self.diagnostics.slowConnections() }
 
     /// Repeats the diagnosis of this host, unless the last one is less than 15 s old.
-    package func pageViewed() { self.host.viewed() }
+    package func pageViewed() { self.reachability.viewed() }
 
     /// The current counts of tasks and connections.
     package func sessionStatistics() -> SessionStatistics { self.session.statistics() }

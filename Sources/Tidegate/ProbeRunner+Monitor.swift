@@ -6,17 +6,17 @@ internal import TidegateTransfer
 extension ProbeRunner {
     /// A runner of probes that uses a monitor's paths; its thread starts with the first probe.
     package convenience init(_ configuration: Configuration, monitor: Monitor) {
-        let (host, paths, diagnostics) = (monitor.host, monitor.reachability, monitor.diagnostics)
+        let (paths, diagnostics) = (monitor.reachability, monitor.diagnostics)
         // A probe ends earlier than its scrape by this offset, which leaves time for a diagnosis.
         let limit = configuration.timeoutOffset * 0.8
         self.init(
-            configuration, paths: paths, resolver: monitor.resolver, diagnosis: { host.evidence($0) },
+            configuration, paths: paths, resolver: monitor.resolver, diagnosis: { paths.evidence($0) },
             cause: { doubt in
                 guard doubt.isScheduled else { return await diagnostics.cause(of: doubt.subject, within: limit) }
                 // A single diagnosis of this host serves all runs that fail because of it.
                 var gateway: IPAddress?
                 if let address = doubt.address { gateway = await paths.route(to: address).verdict.path?.gateway }
-                if let outage = await host.outage(at: doubt.address, through: gateway) { return outage }
+                if let outage = await paths.outage(at: doubt.address, through: gateway) { return outage }
                 // The time limit for finding the cause after a scheduled run.
                 return await diagnostics.cause(of: doubt.subject, within: .seconds(3))
             }, time: monitor.time, own: monitor.own)

@@ -15,14 +15,15 @@ struct OneShotMonitor: Sendable {
     init(targets: [Target]) {
         self.bus = EventBus(time: self.time)
         self.resolver = Monitor.systemResolver(time: self.time)
-        self.reachability = ReachabilityMonitor(
-            ReachabilityConfiguration(targets: targets), bus: self.bus, resolver: self.resolver, time: self.time)
+        let reachability = ReachabilityMonitor(
+            ReachabilityConfiguration(targets: targets), bus: self.bus, time: self.time)
+        self.reachability = reachability.running(NetlinkThread(reachability, resolver: self.resolver))
     }
 
     /// The current status, without watching.
     static func status(targets: [Target]) async -> ReachabilityStatus {
         let time = SystemClock()
-        return await ReachabilityMonitor.evaluateOnce(
+        return await NetlinkThread.evaluateOnce(
             ReachabilityConfiguration(targets: targets), resolver: Monitor.systemResolver(time: time), time: time,
             within: self.resolveTimeout)
     }

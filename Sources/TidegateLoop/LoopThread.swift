@@ -47,11 +47,19 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
     }
 
     /// Starts the thread; `make` also receives the inbox, so that work on other threads can send commands back.
-    package init(
+    package convenience init(
         name: String, time: any TimeSource = SystemClock(),
         make: @escaping @Sendable (Loop, Inbox<Handler.Command>) -> Handler
     ) throws(LoopError) {
         let inbox = try Inbox<Handler.Command>()
+        try self.init(name: name, time: time, inbox: inbox) { loop in make(loop, inbox) }
+    }
+
+    /// Starts the thread, which takes commands from an inbox that others know already.
+    package init(
+        name: String, time: any TimeSource = SystemClock(), inbox: Inbox<Handler.Command>,
+        make: @escaping @Sendable (Loop) -> Handler
+    ) throws(LoopError) {
         let loop = try Loop(time: time)
         if let time = time as? any MovableTimeSource {
             time.onMove { [weak inbox] in
@@ -64,7 +72,7 @@ package final class LoopThread<Handler: LoopHandler>: Sendable {
         let turns = TurnRecord()
         let start = ThreadStart(loop: loop) { loop in
             tg_thread_name(name)
-            LoopThread.run(make(loop, inbox), on: loop, from: inbox, turns)
+            LoopThread.run(make(loop), on: loop, from: inbox, turns)
         }
         self.inbox = inbox
         self.turns = turns

@@ -16,13 +16,12 @@ final class LadderFixture: Sendable {
         _ hosts: VethPairFixture, names: [String: [IPAddress]] = [:], nameservers: [String] = ["10.0.0.1"],
         internetCheck: InternetCheckPolicy = .off, web: ScriptedHTTPChecker = ScriptedHTTPChecker(),
         connections: ConnectionsReport? = nil, targets: [Target: TargetCheck] = [:],
-        emptyReadings: Int = 0, search: [String] = []
+        targetChecker: (any TargetChecker)? = nil, diagnosesHost: Bool = false, emptyReadings: Int = 0,
+        search: [String] = []
     ) {
         self.hosts = hosts
         var configuration = ReachabilityConfiguration(targets: targets.keys.map(\.self))
         configuration.targetChecks = targets
-        self.fixture = MonitorFixture(
-            hosts.here, configuration, names: names, targetChecker: HTTPTargetChecker(web: web))
         self.web = web
         var settings = ResolverSettings()
         settings.nameservers = nameservers.compactMap { IPAddress($0) }
@@ -31,9 +30,15 @@ final class LadderFixture: Sendable {
         let dependencies = PathDiagnostics.Dependencies(
             time: TestTime(), onThreadStart: { hosts.here.enter() }, settings: { file.read() },
             connections: connections.map { ScriptedObservation($0) })
-        self.diagnostics = PathDiagnostics(
-            monitor: self.fixture.monitor, resolver: self.fixture.resolver, web: web, internetCheck: internetCheck,
-            time: TestTime(), dependencies: dependencies)
+        let diagnostics: (ReachabilityMonitor, ScriptedResolver) -> PathDiagnostics = { monitor, resolver in
+            PathDiagnostics(
+                monitor: monitor, resolver: resolver, web: web, internetCheck: internetCheck, time: TestTime(),
+                dependencies: dependencies)
+        }
+        self.fixture = MonitorFixture(
+            hosts.here, configuration, names: names, targetChecker: targetChecker ?? HTTPTargetChecker(web: web),
+            diagnoser: diagnostics, diagnosesHost: diagnosesHost)
+        self.diagnostics = diagnostics(self.fixture.monitor, self.fixture.resolver)
     }
 
     func explain(_ text: String, within limit: Duration = .seconds(5)) async throws -> Explanation {

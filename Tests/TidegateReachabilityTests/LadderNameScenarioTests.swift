@@ -90,15 +90,13 @@ struct LadderNameScenarioTests {
         let server = try self.serve(hosts)
         let ladder = LadderFixture(hosts, names: ["www.good.test": [try address("198.51.100.2")]])
         #expect(await self.isServing(ladder))
-        let host = HostDiagnostics(ladder.diagnostics)
-        let checker = HTTPTargetChecker(web: ladder.web)
-        checker.start(host)
+        let checker = HTTPTargetChecker(web: ladder.web, diagnostics: ladder.diagnostics)
         let request = TargetCheck.Request(
             target: try Target("www.good.test:80"), check: TargetCheck(.tcp), addresses: [], unresolved: .timedOut,
             verdict: Verdict(level: .routed))
         let failure = await checker.check(request).failure
         #expect(failure?.reason == .resolverTimeout && failure?.party == .unknown, "\(failure.map { "\($0)" } ?? "")")
-        withExtendedLifetime((server, host)) {}
+        withExtendedLifetime(server) {}
     }
 
     @Test("A resolver whose port 53 is dropped times out")

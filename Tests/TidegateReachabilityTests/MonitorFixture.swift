@@ -58,7 +58,8 @@ final class MonitorFixture: Sendable {
         onThreadStart: @escaping @Sendable () -> Void = {},
         refusal: @escaping @Sendable (NetlinkOptions.SocketKind) -> NetlinkError? = { _ in nil },
         web: (any HTTPChecker)? = nil, targetChecker: (any TargetChecker)? = nil,
-        tune: (inout NetlinkOptions) -> Void = { _ in }
+        diagnoser: (ReachabilityMonitor, ScriptedResolver) -> (any HostDiagnoser)? = { _, _ in nil },
+        diagnosesHost: Bool = false, tune: (inout NetlinkOptions) -> Void = { _ in }
     ) {
         let bus = EventBus(time: TestTime())
         self.bus = bus
@@ -71,9 +72,12 @@ final class MonitorFixture: Sendable {
                 onThreadStart()
             }, refusal: refusal)
         tune(&options)
-        self.monitor = ReachabilityMonitor(
-            configuration, bus: bus, resolver: self.resolver, time: TestTime(), kernel: options,
-            resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] }, web: web, targetChecker: targetChecker)
+        let monitor = ReachabilityMonitor(configuration, bus: bus, time: TestTime())
+        self.monitor = monitor.running(
+            NetlinkThread(
+                monitor, resolver: self.resolver, kernel: options,
+                resolverAddresses: { [IPAddress(ipv4: 0x0808_0808)] }, web: web, targetChecker: targetChecker,
+                diagnoser: diagnoser(monitor, self.resolver), diagnosesHost: diagnosesHost))
     }
 
     deinit { self.monitor.stop() }

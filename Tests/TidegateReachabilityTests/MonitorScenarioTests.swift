@@ -171,7 +171,7 @@ struct MonitorScenarioTests {
     func once() async throws {
         let hosts = try VethPairFixture()
         let here = hosts.here
-        let status = await ReachabilityMonitor.evaluateOnce(
+        let status = await NetlinkThread.evaluateOnce(
             .init(), resolver: ScriptedResolver([:]), time: TestTime(), within: .seconds(3600),
             kernel: NetlinkOptions(onThreadStart: { here.enter() }))
         #expect(status.mode == .once)

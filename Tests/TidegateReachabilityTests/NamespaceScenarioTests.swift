@@ -57,9 +57,11 @@ struct NamespaceScenarioTests {
         let hosts = try VethPairFixture()
         let here = hosts.here
         let resolver = PausedResolver()
-        let monitor = ReachabilityMonitor(
-            .init(), bus: EventBus(time: TestTime()), resolver: resolver, time: TestTime(),
-            kernel: NetlinkOptions(onThreadStart: { here.enter() }), resolverAddresses: { [] })
+        let unstarted = ReachabilityMonitor(.init(), bus: EventBus(time: TestTime()), time: TestTime())
+        let monitor = unstarted.running(
+            NetlinkThread(
+                unstarted, resolver: resolver, kernel: NetlinkOptions(onThreadStart: { here.enter() }),
+                resolverAddresses: { [] }))
         _ = await monitor.firstStatus(within: .seconds(60))
         let slow = VerdictRecorder()
         let waiting = monitor.watch(try Target("slow.test"), sink: slow.handler)

@@ -15,19 +15,18 @@ struct QualityWatchTests {
         let ladder = LadderFixture(hosts, targets: [target: TargetCheck(.tcp, interval: .seconds(3600))])
         let status = await ladder.fixture.status { $0.global.level >= .routed && !$0.targets.isEmpty }
         let source = try #require(status.global.path?.source)
-        let watch = QualityWatch(HostDiagnostics(ladder.diagnostics), record: { _, _ in }, keep: { _ in })
+        let watch = QualityWatch(ladder.diagnostics, record: { _, _ in }, keep: { _ in })
         let run = Task { await watch.run() }
         defer { run.cancel() }
         #expect(await eventually { ladder.fixture.monitor.status.quality?.hosts.isEmpty == false })
         let before = try Self.echoes(at: hosts.there)
         func publish(_ remote: String) throws {
-            let summary = AttemptSummary(
-                number: 1, method: "GET", duration: .seconds(2), phases: PhaseDurations(connect: .milliseconds(1031)),
-                remote: try address(remote), local: source)
-            var generator = SystemRandomNumberGenerator()
-            let id = TaskID(at: TestTime().wall(), using: &generator)
-            ladder.fixture.monitor.bus.publish(
-                .task(TaskEvent(id: id, taskKind: .data, kind: .attemptSucceeded(summary))))
+            let end = TestTime().monotonic()
+            ladder.fixture.monitor.recorder.record(
+                .success(
+                    .init(
+                        from: source, to: try address(remote), isEncrypted: false, connect: .milliseconds(1031),
+                        start: end - .seconds(2), end: end)))
         }
         // Without a measurement there are at most nine echoes a minute.
         func measures(within limit: Duration) async throws -> Bool {

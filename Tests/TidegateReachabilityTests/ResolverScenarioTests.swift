@@ -50,10 +50,12 @@ private final class NamedTarget: Sendable {
         let namespace = hosts.here
         var files = ResolverFiles()
         (files.configuration, files.upstreams) = (self.file.path, "/nonexistent/resolv.conf")
-        self.monitor = ReachabilityMonitor(
-            ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()),
-            resolver: self.resolver, time: TestTime(), kernel: NetlinkOptions(onThreadStart: { namespace.enter() }),
-            resolverFiles: files)
+        let monitor = ReachabilityMonitor(
+            ReachabilityConfiguration(targets: [self.target]), bus: EventBus(time: TestTime()), time: TestTime())
+        self.monitor = monitor.running(
+            NetlinkThread(
+                monitor, resolver: self.resolver, kernel: NetlinkOptions(onThreadStart: { namespace.enter() }),
+                resolverFiles: files))
     }
 
     deinit {

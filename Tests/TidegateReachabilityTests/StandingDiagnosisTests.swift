@@ -14,9 +14,9 @@ import TidegateTesting
             wall: WallTime(microseconds: 1_790_000_000_000_000 + seconds * 1_000_000))
     }
 
-    private static let sound = Explanation(target: "the internet", addresses: [], ladders: [], conclusion: .works)
+    static let sound = Explanation(target: "the internet", addresses: [], ladders: [], conclusion: .works)
 
-    private static func broken(_ cause: Cause, at rung: Rung = .internet) -> Explanation {
+    static func broken(_ cause: Cause, at rung: Rung = .internet) -> Explanation {
         let report = RungReport(rung: rung, status: .bad, reason: .limited)
         var explanation = Explanation(
             target: "the internet", addresses: [],

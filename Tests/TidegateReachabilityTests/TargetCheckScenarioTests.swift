@@ -119,12 +119,18 @@ struct TargetCheckScenarioTests {
         arguments: [(FaultParty.gateway, 2), (.theirs, 3)])
     func failingWayOut(_ party: FaultParty, _ checks: Int) async throws {
         let target = try Target("198.51.100.2:443")
-        var configuration = ReachabilityConfiguration(targets: [target])
-        configuration.targetChecks = [target: TargetCheck(.tcp, interval: .seconds(3600))]
         let checker = SilencedChecker(party)
-        let fixture = MonitorFixture(self.hosts.here, configuration, targetChecker: checker)
+        let ladder = LadderFixture(
+            self.hosts, targets: [target: TargetCheck(.tcp, interval: .seconds(3600))], targetChecker: checker,
+            diagnosesHost: true)
+        let fixture = ladder.fixture
         #expect(await eventually { self.report(fixture)?.isReached == true })
-        await fixture.monitor.setFailing([.ipv4: .gatewaySilent])
+        // The answer to a question of the reducer, before the worker has one.
+        fixture.monitor.send { engine in
+            engine.diagnose { _ in }
+            engine.diagnosed(1, HostHealthTests.outage)
+        }
+        #expect(await eventually { fixture.monitor.status.global.level == .limited })
         #expect(self.report(fixture)?.checkingSince != nil || checker.count.load(ordering: .relaxed) > 1)
         #expect(await eventually { self.report(fixture)?.isReached == false })
         #expect(checker.count.load(ordering: .relaxed) == checks)
@@ -141,9 +147,7 @@ struct TargetCheckScenarioTests {
             return HTTPCheck.Result(
                 reached: nil, failure: .connectFailed, socketError: .hostUnreachable, refusal: refusal)
         }
-        let host = HostDiagnostics(ladder.diagnostics)
-        let checker = HTTPTargetChecker(web: self.web)
-        checker.start(host)
+        let checker = HTTPTargetChecker(web: self.web, diagnostics: ladder.diagnostics)
         let target = try Target("203.0.113.11:80")
         let request = TargetCheck.Request(
             target: target, check: TargetCheck(.tcp), addresses: [try #require(target.address)],
@@ -151,7 +155,6 @@ struct TargetCheckScenarioTests {
         let failure = try #require(await checker.check(request).failure)
         #expect(failure.reason == .hostUnreachable && failure.party == .theirs, "\(failure)")
         #expect(failure.advice == "Check that 203.0.113.11 is switched on and attached to its network.")
-        withExtendedLifetime(host) {}
     }
 
     @Test("Values outside their range are refused by name")

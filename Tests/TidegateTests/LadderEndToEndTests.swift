@@ -32,9 +32,10 @@ struct LadderEndToEndTests {
         let hosts = self.hosts
         let time = SystemClock()
         let resolver = ScriptedResolver(Self.names)
-        let monitor = ReachabilityMonitor(
-            ReachabilityConfiguration(), bus: EventBus(time: time), resolver: resolver, time: time,
-            kernel: NetlinkOptions(onThreadStart: { hosts.here.enter() }))
+        let unstarted = ReachabilityMonitor(ReachabilityConfiguration(), bus: EventBus(time: time), time: time)
+        let monitor = unstarted.running(
+            NetlinkThread(
+                unstarted, resolver: resolver, kernel: NetlinkOptions(onThreadStart: { hosts.here.enter() })))
         var settings = ResolverSettings()
         settings.nameservers = [IPAddress(ipv4: 0x0A00_0001)]
         let fixed = settings

@@ -25,6 +25,8 @@ extension TargetCheck {
         package var isReached: Bool?
         /// The results of checks of other targets on the same path.
         package var peers = PeerEvidence()
+        /// The last failure, if a diagnosis explained it; nil after a success.
+        package var explained: Outcome.Failure?
     }
 
     /// The result of a check.
@@ -37,6 +39,8 @@ extension TargetCheck {
             package var text: String
             /// What to do, in one sentence; empty if the cause is unknown.
             package var advice = ""
+            /// When a diagnosis found the party; nil if the check itself did.
+            package var explainedAt: MonotonicTime?
             /// The result at the first address; nil if it was not contacted.
             package var answer: HTTPCheck.Result?
 

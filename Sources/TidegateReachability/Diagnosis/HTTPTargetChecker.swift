@@ -1,29 +1,21 @@
-internal import Synchronization
 internal import TidegateAttribution
 package import TidegateCore
 internal import TidegateLoop
 
 /// Checks targets by TCP, TLS or HTTP, like the rungs of the ladder, on a new connection each time.
 ///
-/// After ``start(_:)`` it also finds out why checks fail, like `explain` does.
-package final class HTTPTargetChecker: TargetChecker {
-    private struct State {
-        // Weak, because the diagnostics own the target checks, which own this checker.
-        weak var host: HostDiagnostics?
-        var findings: [Target: (failure: TargetCheck.Outcome.Failure, moment: MonotonicTime)] = [:]
-    }
-
+/// With diagnostics it also finds out why checks fail, like `explain` does.
+package struct HTTPTargetChecker: TargetChecker {
     // More addresses of a name rarely help, and each one costs a connection.
     private static let mostAddresses = 4
 
     private let web: any HTTPChecker
-    private let state = Mutex(State())
+    private let diagnostics: PathDiagnostics?
 
     /// Creates a checker that makes its connections with `web`.
-    package init(web: any HTTPChecker) { self.web = web }
-
-    /// Uses `host` for diagnoses from now on, and keeps only a weak reference to it.
-    package func start(_ host: HostDiagnostics) { self.state.withLock { $0.host = host } }
+    package init(web: any HTTPChecker, diagnostics: PathDiagnostics? = nil) {
+        (self.web, self.diagnostics) = (web, diagnostics)
+    }
 
     private enum Step: Sendable {
         case ended(TargetCheck.Outcome)
@@ -35,10 +27,9 @@ package final class HTTPTargetChecker: TargetChecker {
     /// If a target becomes silent, the checker diagnoses the way out before the timeout; if the way out is dead, the
     /// check does not wait for the target.
     package func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
-        guard let host = self.state.withLock({ $0.host }), !Task.isCancelled else {
-            return await self.outcome(of: request)
-        }
-        let start = host.diagnostics.time.monotonic()
+        guard let diagnostics, !Task.isCancelled else { return await self.outcome(of: request) }
+        let monitor = diagnostics.monitor
+        let start = diagnostics.time.monotonic()
         // Not a task group, which would wait for a check that runs until its timeout.
         let first = Promise<Step>()
         // A server that accepts the connection is reachable, however long its answer takes.
@@ -48,26 +39,23 @@ package final class HTTPTargetChecker: TargetChecker {
             guard request.isReached != false, !request.addresses.isEmpty else { return }
             let isSilent =
                 await isConnected.value {
-                    _ = host.diagnostics.monitor.call(after: Thresholds.certainty, $0)
+                    _ = monitor.call(after: Thresholds.certainty, $0)
                 } == nil
             guard isSilent, !Task.isCancelled, !DescriptorShortage.isNow(for: .check) else { return }
-            host.suspect(since: start)
+            monitor.recorder.record(.silence(since: start))
             let gateway = request.verdict.path?.gateway
             // Other checks may wait for this diagnosis, so the end of this check does not cancel it.
-            let cause = Task { await host.outage(at: request.addresses.first, through: gateway) }
+            let cause = Task { await monitor.outage(at: request.addresses.first, through: gateway) }
             if let cause = await cause.value { first.fulfil(.silent(cause)) }
         }
         switch await first.value() {
         case .silent(let cause)?:
             ended.cancel()
-            return TargetCheck.Outcome(failure: self.found(cause, .timeout, of: request, host))
+            return TargetCheck.Outcome(failure: self.found(cause, .timeout, of: request, diagnostics))
         case .ended(var outcome)?:
             silent.cancel()
-            guard let failure = outcome.failure else {
-                self.state.withLock { $0.findings[request.target] = nil }
-                return outcome
-            }
-            outcome.failure = await self.explained(failure, of: request, by: host)
+            guard let failure = outcome.failure else { return outcome }
+            outcome.failure = await self.explained(failure, of: request, by: diagnostics)
             return outcome
         // This check was cancelled.
         case nil:
@@ -81,23 +69,23 @@ package final class HTTPTargetChecker: TargetChecker {
     ///
     /// An answer needs no diagnosis: it names the problem itself.
     private func explained(
-        _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request, by host: HostDiagnostics
+        _ failure: TargetCheck.Outcome.Failure, of request: TargetCheck.Request, by diagnostics: PathDiagnostics
     ) async -> TargetCheck.Outcome.Failure {
         var failure = failure
         guard failure.reason != .tlsFailed, failure.reason != .httpError, !failure.isOwn else { return failure }
-        let diagnostics = host.diagnostics
-        if let finding = self.state.withLock({ $0.findings[request.target] }), finding.failure.reason == failure.reason,
-            diagnostics.time.monotonic() - finding.moment < Thresholds.findingAge
+        if let known = request.explained, known.reason == failure.reason, let moment = known.explainedAt,
+            diagnostics.time.monotonic() - moment < Thresholds.findingAge
         {
-            return finding.failure
+            return known
         }
         // Targets that fail together usually have one cause, which a single diagnosis finds. During an outage of the way
         // out, the answer of a resolver or of a router says nothing about the target.
         let isOfOthers = failure.reason.rung == .dns || failure.reason == .hostUnreachable
         let isSilent = failure.reason == .timeout || failure.reason == .resolverTimeout
         var cause =
-            isSilent || isOfOthers && host.latest?.isBroken ?? false
-            ? await host.outage(at: request.addresses.first, through: request.verdict.path?.gateway) : nil
+            isSilent || isOfOthers && diagnostics.monitor.diagnosis?.isBroken ?? false
+            ? await diagnostics.monitor.outage(at: request.addresses.first, through: request.verdict.path?.gateway)
+            : nil
         if cause == nil {
             let limits = Thresholds.targetDiagnosis
             var target = request.check.location.map(ExplainTarget.init) ?? ExplainTarget(request.target)
@@ -110,21 +98,15 @@ package final class HTTPTargetChecker: TargetChecker {
             if failure.reason == .resolverTimeout, explanation.conclusion != .notChecked { failure.party = .unknown }
             if cause?.party == .unknown, cause != .unknown(.forwarder) { cause = nil }
         }
-        guard let cause else {
-            self.state.withLock { $0.findings[request.target] = nil }
-            return failure
-        }
-        return self.found(cause, failure.reason, of: request, host)
+        return cause.map { self.found($0, failure.reason, of: request, diagnostics) } ?? failure
     }
 
     private func found(
-        _ cause: Cause, _ reason: UnreachableReason, of request: TargetCheck.Request, _ host: HostDiagnostics
+        _ cause: Cause, _ reason: UnreachableReason, of request: TargetCheck.Request, _ diagnostics: PathDiagnostics
     ) -> TargetCheck.Outcome.Failure {
-        let found = TargetCheck.Outcome.Failure(
-            reason: reason, party: cause.party, text: cause.description, advice: cause.advice(for: request.target))
-        let now = host.diagnostics.time.monotonic()
-        self.state.withLock { $0.findings[request.target] = (found, now) }
-        return found
+        TargetCheck.Outcome.Failure(
+            reason: reason, party: cause.party, text: cause.description, advice: cause.advice(for: request.target),
+            explainedAt: diagnostics.time.monotonic())
     }
 
     // Calls `onWire` when the first address has accepted the connection.

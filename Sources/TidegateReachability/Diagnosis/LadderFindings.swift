@@ -78,6 +78,8 @@ struct ResolverFindings: Sendable {
     var answers: [DNSQuestion.RecordType: DNSOutcome] = [:]
     /// Its answer about a name that is known to exist; nil if it was not queried.
     var control: DNSOutcome?
+    /// True if it answered that name and failed for one that it cannot have kept, which is then its control.
+    var hasOnlyKept = false
     /// How long its first answer took; nil if it has not answered.
     var delay: Duration?
 
@@ -87,6 +89,11 @@ struct ResolverFindings: Sendable {
     /// True if programs go on to the next domain of the search list.
     var isPassedOver: Bool {
         self.answers.values.allSatisfy { if case .failed = $0 { true } else { [.nameNotFound, .noData].contains($0) } }
+    }
+
+    /// True if it is on this host's own link or on this host itself, so that it asks others beyond the gateway.
+    var isForwarder: Bool {
+        self.verdict.path.map { $0.gateway == nil && !self.verdict.notes.contains(.tunnel) } ?? false
     }
 
     /// True if it denies the name that is known to exist.
@@ -239,11 +246,7 @@ extension NameFindings {
     }
 
     /// True if a server is on this host's own link or on this host itself, so that it asks others beyond the gateway.
-    var isForwarded: Bool {
-        self.servers.contains { server in
-            server.verdict.path.map { $0.gateway == nil && !server.verdict.notes.contains(.tunnel) } ?? false
-        }
-    }
+    var isForwarded: Bool { self.servers.contains(where: \.isForwarder) }
 
     /// True if no server answers for a name that is known to exist, and one denies it.
     var isDenied: Bool {

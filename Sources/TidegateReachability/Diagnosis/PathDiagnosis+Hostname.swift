@@ -183,11 +183,23 @@ extension PathDiagnosis {
     }
 
     private func queryControlName(_ server: ResolverFindings, within limit: Duration) async -> ResolverFindings {
-        var (server, start) = (server, self.now)
+        let (address, start) = (server.server, self.now)
+        var server = server
         let outcome = await self.diagnostics.dependencies.query(
-            PathDiagnosis.controlName, .a, server.server, within: limit)
+            PathDiagnosis.controlName, .a, address, within: limit)
         server.control = outcome
         server.record(outcome, sent: start, at: self.now)
+        // A forwarder answers known names though it reaches no other server, so a new one is asked for as well.
+        guard server.isForwarder, case .answered = outcome else { return server }
+        let zone = PathDiagnosis.controlName.drop { $0 != "." }
+        let labels = (0..<2).map { _ in "tidegate-\(String(UInt32.random(in: .min ... .max), radix: 36))" }
+        let answers = await labels.concurrentMap(until: { $0.last?.isAnswer ?? false }) {
+            await self.diagnostics.dependencies.query($0 + zone, .a, address, within: limit)
+        }
+        guard !Task.isCancelled, let new = answers.last, !answers.contains(where: \.isAnswer) else {
+            return server
+        }
+        (server.control, server.hasOnlyKept) = (new, true)
         return server
     }
 }

@@ -9,7 +9,7 @@ package import TidegateNetwork
 /// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each
 /// resolver, one request to the target. Only ``explain(_:families:within:measuring:progress:)`` sends more. It changes
 /// nothing, and only remembers which gateways answered during an outage.
-package final class PathDiagnostics: Sendable {
+package final class PathDiagnostics: HostDiagnoser {
     let monitor: ReachabilityMonitor
     let resolver: any NameResolver
     let web: any HTTPChecker
@@ -139,7 +139,7 @@ package final class PathDiagnostics: Sendable {
     /// Diagnoses the internet as a whole, and keeps the findings as evidence about silence elsewhere.
     ///
     /// It sends packets with limited hops towards a public address only if internet checks are enabled.
-    func diagnoseHost(within limit: Duration) async -> HostFindings {
+    package func diagnoseHost(within limit: Duration) async -> HostFindings {
         let findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
         return HostFindings(await self.complete(findings, walksToInternet: self.policy.isEnabled, within: limit))
     }

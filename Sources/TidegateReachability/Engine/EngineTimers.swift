@@ -6,7 +6,7 @@ struct EngineTimers {
     typealias Call = @Sendable () -> Void
 
     enum Kind: UInt64 {
-        case evaluate, debounce, periodic, expiry, hostnames, internet, targets
+        case evaluate, debounce, periodic, expiry, hostnames, internet, targets, diagnosis
     }
 
     private let loop: Loop

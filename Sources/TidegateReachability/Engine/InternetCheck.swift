@@ -8,6 +8,8 @@ final class InternetCheck {
     private let evidence: PassiveEvidence
     private let time: any TimeSource
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
+    /// When a check began that has had no answer for ``Thresholds/certainty``, on the bus's clock; taken by the engine.
+    var silence: MonotonicTime?
     /// The callers that wait for a check that begins after their question.
     private var waiting: [(family: AddressFamily, since: MonotonicTime, call: EngineTimers.Call)] = []
 
@@ -99,8 +101,7 @@ final class InternetCheck {
             switch effect {
             case .level: isChanged = true
             case .check(let family, let round): self.check(family, round)
-            // The diagnosis also uses the bus's clock.
-            case .silent(let start): self.evidence.suspect(since: self.time.monotonic() + (start - now))
+            case .silent(let start): self.silence = self.time.monotonic() + (start - now)
             }
         }
         return isChanged

@@ -8,27 +8,28 @@ final class ReachabilityEngine: LoopHandler {
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
     private let targets: TargetEvaluator
-    private let internet: InternetCheck?
     private let reporter: RouteReporter
+    private let wayOut: WayOut
     private var throttle = EvaluationThrottle()
     private var timers: EngineTimers
-    // The families with a route over which, according to a diagnosis, nothing works.
-    private var failing: [AddressFamily: UnreachableReason] = [:]
+    // When the host's diagnostics are due on the bus's clock, and the same on the kernel's.
+    private var diagnosis: (deadline: MonotonicTime, moment: MonotonicTime)?
 
     init(kernel: NetlinkClient, _ dependencies: Dependencies, store: ReachabilityStore) {
         self.kernel = kernel
         self.evaluator = RouteEvaluator(
             kernel, dependencies.configuration, systemResolvers: dependencies.systemResolvers)
         self.publisher = VerdictPublisher(bus: dependencies.bus, store: store, time: dependencies.time)
-        self.internet = InternetCheck(dependencies)
         self.targets = TargetEvaluator(dependencies, evaluator: self.evaluator, publisher: self.publisher)
         self.reporter = RouteReporter(kernel: kernel, evaluator: self.evaluator)
+        self.wayOut = WayOut(dependencies, publisher: self.publisher)
         self.timers = EngineTimers(kernel.loop)
         self.kernelChanged(kernel.start())
     }
 
     func stopping() {
         self.timers.releaseAll()
+        self.wayOut.releaseAll()
         self.kernel.disconnect()
     }
 
@@ -38,7 +39,7 @@ final class ReachabilityEngine: LoopHandler {
     }
 
     private func kernelChanged(_ news: NetlinkChanges) {
-        defer { self.armTimers() }
+        defer { self.settle() }
         if news.isDirty { self.evaluator.invalidateSnapshot() }
         self.reporter.record(news.neighbours)
         if news.isStateChanged || !self.publisher.isReady {
@@ -54,21 +55,21 @@ final class ReachabilityEngine: LoopHandler {
         if news.events.contains(where: { if case .resynced(.resume, _) = $0 { true } else { false } }) {
             // The clock stopped during sleep, and with it every deadline.
             self.targets.resolveAgain()
-            self.internet?.requestFailed(at: self.kernel.now)
+            self.wayOut.internet?.requestFailed(at: self.kernel.now)
         }
         for event in news.events { self.publisher.bus.publish(.netlink(event)) }
     }
 
     func receive(_ command: Command) {
         command(self)
-        self.armTimers()
+        self.settle()
     }
 
     func timerFired(_ token: UInt64) {
         let (changes, isOfKernel) = self.kernel.timerFired(token)
         if isOfKernel || !changes.events.isEmpty { self.kernelChanged(changes) }
         guard !isOfKernel else { return }
-        defer { self.armTimers() }
+        defer { self.settle() }
         switch self.timers.fired(token) {
         case .evaluate: self.evaluate(receivedAt: self.kernel.now)
         case .debounce: self.debounce()
@@ -81,6 +82,7 @@ final class ReachabilityEngine: LoopHandler {
         case .hostnames: self.targets.resolve(.due(self.kernel.now))
         case .internet: self.checkInternet()
         case .targets: self.targets.checks?.run(at: self.kernel.now)
+        case .diagnosis: self.wayOut.handle(.timer)
         case nil: break
         }
     }
@@ -124,9 +126,10 @@ final class ReachabilityEngine: LoopHandler {
     private func update(
         _ families: [ReachabilityStatus.Family], detection: Duration?, at now: MonotonicTime
     ) -> VerdictPublisher.Update {
-        let families = self.internet?.applyInternetLevel(to: families, at: now) ?? families
+        let failing = self.wayOut.failing
+        let families = self.wayOut.internet?.applyInternetLevel(to: families, at: now) ?? families
         let published = families.map { entry in
-            guard let reason = self.failing[entry.family], entry.verdict.level >= .routed else { return entry }
+            guard let reason = failing[entry.family], entry.verdict.level >= .routed else { return entry }
             var limited = entry
             (limited.verdict.level, limited.verdict.reason) = (.limited, reason)
             return limited
@@ -137,7 +140,7 @@ final class ReachabilityEngine: LoopHandler {
                 times: { path in
                     var times = self.evaluator.debounceTimes(for: path, at: now)
                     // `limited` ranks above `routed`, but here it is not a gain.
-                    if !self.failing.isEmpty { times.published = .zero }
+                    if !failing.isEmpty { times.published = .zero }
                     return times
                 },
                 detection: detection, at: now)
@@ -180,7 +183,9 @@ final class ReachabilityEngine: LoopHandler {
 
     private func publish(_ result: VerdictPublisher.Update) {
         if result.hasNewLevel { self.publisher.publishInternetLevels(in: &self.targets.table) }
-        guard self.publisher.publish(result.changes) else { return }
+        let isNewNetwork = self.publisher.publish(result.changes)
+        for change in result.changes { self.wayOut.handle(.path(change)) }
+        guard isNewNetwork else { return }
         // Names may have other addresses on another network.
         self.evaluator.readResolvers()
         self.targets.resolveAgain()
@@ -254,34 +259,63 @@ final class ReachabilityEngine: LoopHandler {
     }
 
     func internetCheckFinished(_ family: AddressFamily, round: Int, _ found: Connectivity) {
-        let isChanged = self.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
+        let isChanged = self.wayOut.internet?.didFinish(family, round: round, found, at: self.kernel.now) ?? false
         if isChanged { self.evaluate(receivedAt: nil) }
     }
 
     func targetChecked(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome) {
-        self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
+        let check = self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
+        if let check { self.wayOut.handle(.checked(check)) }
     }
 
     /// Calls back when a check that begins now has decided.
     func confirmInternet(over family: AddressFamily, _ call: @escaping EngineTimers.Call) {
-        self.internet?.confirm(family, at: self.kernel.now, call) ?? call()
+        self.wayOut.internet?.confirm(family, at: self.kernel.now, call) ?? call()
     }
 
-    /// Records a failed attempt, which may bring the next internet check forward.
-    func requestFailed() { self.internet?.requestFailed(at: self.kernel.now) }
+    // MARK: This host
 
-    /// Sets the families over which, according to a diagnosis, nothing works.
-    func setFailing(_ families: [AddressFamily: UnreachableReason]) {
-        guard self.failing != families else { return }
-        self.failing = families
-        self.targets.checks?.wayOutChanged(isFailing: !families.isEmpty, at: self.kernel.now)
-        self.evaluate(receivedAt: nil)
+    func record(_ evidence: TrafficEvidence) {
+        // A good connectivity may no longer be valid.
+        if case .failure = evidence { self.wayOut.internet?.requestFailed(at: self.kernel.now) }
+        self.wayOut.handle(.traffic(evidence))
     }
 
-    /// Records that the check URLs answered a diagnosis over these families since `moment`.
-    func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
+    func viewed() { self.wayOut.handle(.viewed) }
+
+    func diagnosed(_ round: Int, _ found: HostFindings) { self.wayOut.handle(.diagnosed(round: round, found)) }
+
+    func diagnose(_ call: @escaping @Sendable (Bool) -> Void) {
+        self.wayOut.diagnose { _ in call(true) }
+    }
+
+    func outage(
+        at address: IPAddress?, through gateway: IPAddress?, _ call: @escaping @Sendable (Cause?) -> Void
+    ) {
+        self.wayOut.outage(at: address, through: gateway, call)
+    }
+
+    // Runs the effects of this host's diagnosis, and what follows from them, after every entry into the engine.
+    private func settle() {
+        if let start = self.wayOut.internet?.silence.take() { self.record(.silence(since: start)) }
+        repeat {
+            if self.publisher.hasNewTarget { self.wayOut.handle(.viewed) }
+            self.publisher.hasNewTarget = false
+            guard let effect = self.wayOut.nextEffect() else { break }
+            if case .internetAnswers(let families, let start) = effect { self.answered(families, since: start) }
+            if case .failing = effect {
+                let isFailing = !self.wayOut.failing.isEmpty
+                self.targets.checks?.wayOutChanged(isFailing: isFailing, at: self.kernel.now)
+                self.evaluate(receivedAt: nil)
+            }
+        } while true
+        self.armTimers()
+    }
+
+    // The check URLs answered a diagnosis over these families since `moment`.
+    private func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
         let now = self.kernel.now
-        let changes = families.map { self.internet?.didAnswer($0, since: moment, at: now) ?? false }
+        let changes = families.map { self.wayOut.internet?.didAnswer($0, since: moment, at: now) ?? false }
         if changes.contains(true) { self.evaluate(receivedAt: nil) }
     }
 
@@ -321,16 +355,21 @@ final class ReachabilityEngine: LoopHandler {
     }
 
     private func checkInternet() {
-        if self.internet?.run(at: self.kernel.now) ?? false { self.evaluate(receivedAt: nil) }
+        if self.wayOut.internet?.run(at: self.kernel.now) ?? false { self.evaluate(receivedAt: nil) }
     }
 
-    // Called after every entry into the engine; a timer whose deadline has not moved is unchanged.
+    // A timer whose deadline has not moved is unchanged.
     private func armTimers() {
-        self.internet?.answer(at: self.kernel.now)
+        self.wayOut.internet?.answer(at: self.kernel.now)
         self.timers.arm(.debounce, at: [self.publisher.deadline, self.targets.table.deadline].compactMap(\.self).min())
         self.timers.arm(.hostnames, at: self.targets.table.hostnames.deadline)
-        self.timers.arm(.internet, at: self.internet?.deadline)
+        self.timers.arm(.internet, at: self.wayOut.internet?.deadline)
         self.timers.arm(.targets, at: self.targets.checks?.deadline)
+        let due = self.wayOut.deadline
+        if self.diagnosis?.deadline != due {
+            self.diagnosis = due.map { ($0, self.kernel.now + ($0 - self.publisher.time.monotonic())) }
+        }
+        self.timers.arm(.diagnosis, at: self.diagnosis?.moment)
     }
 }
 
@@ -349,6 +388,10 @@ extension ReachabilityEngine {
 
         /// Checks the configured targets; nil if none are checked.
         var targetChecker: (any TargetChecker)?
+        /// Diagnoses this host; nil if nothing is diagnosed.
+        var diagnoser: (any HostDiagnoser)?
+        /// Whether it is diagnosed whenever evidence asks for it.
+        var diagnosesHost = false
         /// Sends a command to the engine, from any thread.
         var send: @Sendable (@escaping Command) -> Void = { _ in }
 

@@ -12,6 +12,8 @@ final class TargetChecks {
         // Incremented when packets can no longer be sent, which voids the results of earlier rounds.
         var round = 0
         var report: TargetCheckReport
+        /// The last failure, if a diagnosis explained it.
+        var explained: TargetCheck.Outcome.Failure?
 
         var isChecked: Bool { self.report.check.kind != .none }
     }
@@ -98,10 +100,12 @@ final class TargetChecks {
     }
 
     private func check(_ number: Int, _ request: TargetCheck.Request, at now: MonotonicTime) {
+        var request = request
+        request.explained = self.states[number].explained
         let round = self.states[number].round
         self.states[number].report.checkingSince = self.publisher.time.wall()
         self.publish(number, at: now)
-        Task { [checker, send] in
+        Task { [checker, send, request] in
             let outcome = await checker.check(request)
             send { $0.targetChecked(number, round: round, outcome) }
         }
@@ -162,9 +166,12 @@ final class TargetChecks {
         }
     }
 
-    /// Records the result of a check; true if it is still valid.
-    func didFinish(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) -> Bool {
+    /// Records the result of a check; nil if it is no longer valid.
+    func didFinish(
+        _ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime
+    ) -> TargetCheckEvent? {
         let start = self.states[number].report.checkingSince.take()
+        self.states[number].explained = outcome.failure.flatMap { $0.explainedAt == nil ? nil : $0 }
         let isExplained = outcome.failure.map {
             $0.reason.rung.isOfKernel || self.isWayOutFailing && $0.party.isWayOut
         }
@@ -173,7 +180,7 @@ final class TargetChecks {
             lackedDescriptor: outcome.failure?.isOwn ?? false, at: now)
         guard counts, round == self.states[number].round else {
             self.publish(number, at: now)
-            return false
+            return nil
         }
         if let path = self.states[number].verdict.path {
             self.peers.record(UInt64(number), on: path.identity, isReached: outcome.isAnswered, at: now)
@@ -189,7 +196,7 @@ final class TargetChecks {
                 || failure.map { $0.reason != before.lastFailure?.reason } ?? false,
             certificateExpiry: outcome.certificateExpiry, phases: outcome.phases)
         self.publisher.bus.publish(.targetCheck(event))
-        return true
+        return event
     }
 
     /// The basis of a target's level; nil if it has not been checked.

@@ -122,13 +122,16 @@ final class TargetEvaluator {
         self.checks?.setPath(verdict, entry.addresses, of: number, at: now)
     }
 
-    /// Records the outcome of a check.
-    func didCheck(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime) {
-        guard let checks = self.checks, checks.didFinish(number, round: round, outcome, at: now),
+    /// Records the outcome of a check; nil if it is no longer valid.
+    func didCheck(
+        _ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime
+    ) -> TargetCheckEvent? {
+        guard let checks = self.checks, let event = checks.didFinish(number, round: round, outcome, at: now),
             let position = self.table.position(ofConfigured: number)
-        else { return }
+        else { return nil }
         let effects = self.table.setFound(checks.found(number), at: position, now: now)
         self.publisher.publish(position, effects, in: &self.table)
+        return event
     }
 
     // MARK: Names

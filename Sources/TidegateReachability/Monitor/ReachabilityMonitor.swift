@@ -1,79 +1,57 @@
-internal import Synchronization
 public import TidegateCore
 internal import TidegateLoop
-package import TidegateNetwork
+internal import TidegateNetwork
 
-/// Watches links, addresses, routes and rules of this network namespace, and determines where packets would go.
+/// What is known of the links, addresses, routes and rules of this network namespace, and of where packets would go.
 ///
-/// It runs one thread, `tg-netlink`, until it is stopped or released. It needs no privileges. If the kernel cannot be
-/// read, every level is `unknown`, all gates are open, and ``unavailableReason`` gives the reason.
-package final class ReachabilityMonitor: PathSource, Sendable {
+/// ``NetlinkThread`` finds it out. If the kernel cannot be read, every level is `unknown`, all gates are open, and
+/// ``unavailableReason`` gives the reason.
+package struct ReachabilityMonitor: PathSource, Sendable {
+    let configuration: ReachabilityConfiguration
     /// Carries the monitor's events.
     let bus: EventBus
-    private let store: ReachabilityStore
-    private let thread: LoopThread<ReachabilityEngine>?
-    private let lastWatch = Atomic<UInt64>(0)
+    let time: any TimeSource
+    let store: ReachabilityStore
+    /// The commands for the netlink thread.
+    let inbox: Result<Inbox<ReachabilityEngine.Command>, LoopError>
     /// What recent successful requests proved.
     let evidence = PassiveEvidence()
-    private let resolverWatch: ResolverWatch?
     /// The socket properties for lookups of sentinels and targets.
     let lookupContext: LookupContext
     /// The address that stands for the internet, by family.
     let sentinels: [AddressFamily: IPAddress]
+    /// Kept running; nil for the work of the thread itself, which must not keep it.
+    private var thread: NetlinkThread?
 
-    /// Starts watching the kernel with the sockets that `kernel` describes, which may be in another namespace.
+    /// A monitor that knows nothing before its ``NetlinkThread`` runs.
     package init(
-        _ configuration: ReachabilityConfiguration, bus: EventBus, resolver: any NameResolver, time: any TimeSource,
-        kernel options: NetlinkOptions = NetlinkOptions(), resolverFiles: ResolverFiles = ResolverFiles(),
-        resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
-        web: (any HTTPChecker)? = nil, targetChecker: (any TargetChecker)? = nil
+        _ configuration: ReachabilityConfiguration, bus: EventBus, time: any TimeSource,
+        mode: ReachabilityStatus.Mode = .event
     ) {
-        let dependencies = ReachabilityEngine.Dependencies(
-            configuration: configuration, bus: bus, resolver: resolver, time: time,
-            systemResolvers: resolverAddresses ?? { resolverFiles.read().finalServers },
-            evidence: self.evidence, web: web, targetChecker: targetChecker)
-        let store = ReachabilityStore(mode: options.isOnce ? .once : .event)
-        self.bus = bus
-        self.store = store
+        (self.configuration, self.bus, self.time) = (configuration, bus, time)
+        self.store = ReachabilityStore(mode: mode)
+        self.inbox = Result { () throws(LoopError) in try Inbox() }
         self.lookupContext = LookupContext(mark: configuration.mark, uid: configuration.uid)
         self.sentinels = configuration.sentinels.compactMapValues(\.first)
-        bus.attach(self.evidence)
-        do throws(LoopError) {
-            self.thread = try LoopThread(name: "tg-netlink") { loop, inbox in
-                var dependencies = dependencies
-                dependencies.send = { _ = inbox.put($0) }
-                return ReachabilityEngine(
-                    kernel: NetlinkClient(loop: loop, options: options), dependencies, store: store)
-            }
-        } catch {
-            self.thread = nil
-            store.write { content in
-                content.unavailableReason = "starting the netlink thread: \(error)"
-                content.targetOrder = configuration.targets
-                content.isReady = true
-            }
-        }
-        let thread = self.thread
-        let watchesFiles = !options.isOnce && resolverAddresses == nil
-        // Without a watch, every periodic evaluation still reads the files.
-        self.resolverWatch =
-            watchesFiles
-            ? try? ResolverWatch(resolverFiles) { [weak thread] _ in _ = thread?.send { $0.resolversChanged() } } : nil
-        guard dependencies.checksInternet, let thread else { return }
-        bus.attach(FailedAttemptObserver { [weak thread] in thread?.send { $0.requestFailed() } })
     }
 
-    /// Evaluates once without watching: one dump and the lookups, and names of targets within `limit`.
-    package static func evaluateOnce(
-        _ configuration: ReachabilityConfiguration, resolver: any NameResolver, time: any TimeSource,
-        within limit: Duration, kernel options: NetlinkOptions = NetlinkOptions()
-    ) async -> ReachabilityStatus {
-        var options = options
-        options.isOnce = true
-        let monitor = ReachabilityMonitor(
-            configuration, bus: EventBus(time: time), resolver: resolver, time: time, kernel: options)
-        defer { monitor.stop() }
-        return await monitor.firstStatus(within: limit)
+    /// The same monitor, which keeps its thread running until the last copy of it is released.
+    package func running(_ thread: NetlinkThread) -> ReachabilityMonitor {
+        var monitor = self
+        monitor.thread = thread
+        return monitor
+    }
+
+    /// Whether the netlink thread has been stuck in one turn for longer than 10 s.
+    package var load: ThreadLoad? { self.thread?.load }
+
+    /// Stops watching; the last verdicts stay.
+    package func stop() { self.thread?.stop() }
+
+    /// Sends a command to the netlink thread; false if it does not run any more.
+    @discardableResult
+    func send(_ command: @escaping ReachabilityEngine.Command) -> Bool {
+        (try? self.inbox.get())?.put(command) ?? false
     }
 
     /// The current published state: a gain shows after it has been stable.
@@ -93,24 +71,15 @@ package final class ReachabilityMonitor: PathSource, Sendable {
     /// Why the kernel cannot be read, in one sentence without a full stop; nil if it can.
     package var unavailableReason: String? { self.store.read { $0.unavailableReason } }
 
-    /// Whether the netlink thread has been stuck in one turn for longer than 10 s.
-    package var load: ThreadLoad? { self.thread?.load }
-
     /// The first status in which every configured target's name is resolved; otherwise the status after `limit` or when
     /// the Swift task is cancelled.
     package func firstStatus(within limit: Duration) async -> ReachabilityStatus {
         // A stream, because a continuation would not end with the Swift task.
         let (first, continuation) = AsyncStream.makeStream(of: Never.self)
-        if self.thread?.send({ $0.waitForStatus(within: limit) { continuation.finish() } }) ?? false {
+        if self.send({ $0.waitForStatus(within: limit) { continuation.finish() } }) {
             for await _ in first {}
         }
         return self.store.status
-    }
-
-    /// Stops watching; the last verdicts stay.
-    package func stop() {
-        self.resolverWatch?.stop()
-        self.thread?.stop()
     }
 
     /// Evaluates everything now; returns the duration.
@@ -132,32 +101,59 @@ package final class ReachabilityMonitor: PathSource, Sendable {
         _ question: @escaping @Sendable (ReachabilityEngine) -> Answer, or fallback: Answer
     ) async -> Answer {
         await withCheckedContinuation { waiter in
-            let isSent = self.thread?.send { waiter.resume(returning: question($0)) } ?? false
+            let isSent = self.send { waiter.resume(returning: question($0)) }
             if !isSent { waiter.resume(returning: fallback) }
         }
     }
 
     /// Calls `body` once, after `delay` or when the monitor stops; false if there is no thread for it.
     package func call(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> Bool {
-        self.thread?.send { $0.call(after: delay, body) } ?? false
+        self.send { $0.call(after: delay, body) }
     }
 
-    // MARK: Findings of diagnoses
+    // MARK: The way out
 
     /// Publishes how good the way out is.
     func setQuality(_ quality: QualityStatus) { self.store.write { $0.status.quality = quality } }
 
-    /// Lowers the published levels of the families over which nothing works although they have a route.
-    func setFailing(_ families: [AddressFamily: UnreachableReason]) async {
-        await self.ask({ $0.setFailing(families) }, or: ())
+    /// The current diagnosis of this host; nil until the first suspicion or measurement on the current path.
+    package var diagnosis: HostDiagnosis? { self.store.read { $0.diagnosis } }
+
+    /// The latest diagnosis's evidence about a family's gateway and what lies beyond it; nil if it is too old.
+    package func evidence(_ family: AddressFamily) -> SilenceEvidence? {
+        let now = self.time.monotonic()
+        return self.store.read { $0.proof.evidence(family, at: now) }
     }
 
-    /// Discards the findings of a diagnosis.
-    func forgetFailing() { self.thread?.send { $0.setFailing([:]) } }
+    /// Diagnoses this host, or waits for a running diagnosis.
+    ///
+    /// Two concurrent diagnoses would share the rate limit of a router's answers.
+    package func diagnose() async { let _: Bool? = await self.answer { $0.diagnose($1) } }
 
-    /// Records that the check URLs have answered over these families since a diagnosis began.
-    func answered(_ families: [AddressFamily], since moment: MonotonicTime) {
-        if !families.isEmpty { self.thread?.send { $0.answered(families, since: moment) } }
+    /// The cause of an address's silence if the way out is dead; nil if it is not, or if another gateway leads there.
+    ///
+    /// Without an address, the cause of silence about names. It diagnoses this host, unless a diagnosis was made
+    /// recently.
+    package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
+        await self.answer { $0.outage(at: address, through: gateway, $1) } ?? nil
+    }
+
+    /// Requests a diagnosis for somebody who reads it.
+    package func viewed() { self.send { $0.viewed() } }
+
+    /// Takes what requests and connections of this host show about its ways out.
+    package var recorder: EvidenceRecorder {
+        EvidenceRecorder(inbox: try? self.inbox.get(), store: self.store, evidence: self.evidence)
+    }
+
+    // The answer that the engine gives later; nil if the netlink thread does not run.
+    private func answer<Answer: Sendable>(
+        _ question: @escaping @Sendable (ReachabilityEngine, @escaping @Sendable (Answer) -> Void) -> Void
+    ) async -> Answer? {
+        await withCheckedContinuation { waiter in
+            let isSent = self.send { question($0) { waiter.resume(returning: $0) } }
+            if !isSent { waiter.resume(returning: nil) }
+        }
     }
 
     // MARK: Paths for tasks and apps
@@ -176,12 +172,12 @@ package final class ReachabilityMonitor: PathSource, Sendable {
 
     /// Watches a target: calls `sink` soon, then at every change, always on the netlink thread.
     package func watch(_ target: Target, sink: @escaping @Sendable (TargetVerdict) -> Void) -> PathWatch {
-        let id = self.lastWatch.add(1, ordering: .relaxed).newValue
-        guard let thread = self.thread, thread.send({ $0.watch(target, id, sink) }) else {
+        let id = self.store.newWatch()
+        guard self.send({ $0.watch(target, id, sink) }) else {
             sink(TargetVerdict(target: target, verdict: .unknown))
             return PathWatch {}
         }
-        return PathWatch { [weak thread] in thread?.send { $0.unwatch(id) } }
+        return PathWatch { [inbox] in _ = (try? inbox.get())?.put { $0.unwatch(id) } }
     }
 
     /// True if `address` belongs to this host, on a link in any state; true if the kernel cannot be read.
@@ -199,7 +195,7 @@ package final class ReachabilityMonitor: PathSource, Sendable {
 
     /// Checks the internet over a family again, and calls back when the gates have the result.
     package func confirmInternet(over family: AddressFamily, completion: @escaping @Sendable () -> Void) {
-        if self.thread?.send({ $0.confirmInternet(over: family, completion) }) != true { completion() }
+        if !self.send({ $0.confirmInternet(over: family, completion) }) { completion() }
     }
 
     /// True if the link of `path` has this name, or this alternative name (`altname` in ip-link(8)).

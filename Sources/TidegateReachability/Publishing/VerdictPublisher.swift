@@ -16,6 +16,8 @@ final class VerdictPublisher {
     private var links: [UInt32: Link] = [:]
     /// True after the first verdict.
     private(set) var isReady = false
+    /// True once the verdict on a target was published; reset by the engine.
+    var hasNewTarget = false
 
     init(bus: EventBus, store: ReachabilityStore, time: any TimeSource) {
         self.bus = bus
@@ -114,6 +116,7 @@ final class VerdictPublisher {
         let verdict = targets.entries[position].debouncer.published.verdict
         for effect in effects {
             guard let change = PathEvent(.target(gating.target), effect, to: verdict) else { continue }
+            self.hasNewTarget = true
             self.bus.publish(.path(change))
         }
     }
@@ -173,16 +176,24 @@ final class ReachabilityStore: Sendable {
         var gatingFamilies: [AddressFamily: Verdict] = [:]
         /// Addresses of this host, on links in any state.
         var heldAddresses: Set<IPAddress> = []
+        /// The diagnosis of this host; nil until the first suspicion or measurement on the current path.
+        var diagnosis: HostDiagnosis?
+        /// What that diagnosis proved.
+        var proof = HostProof()
         /// Why the kernel cannot be read; nil if it can.
         var unavailableReason: String?
         var isReady = false
     }
 
     private let content: Mutex<Content>
+    private let lastWatch = Atomic<UInt64>(0)
 
     init(mode: ReachabilityStatus.Mode) {
         self.content = Mutex(Content(status: .unavailable(mode: mode)))
     }
+
+    /// A number for a watch of a target.
+    func newWatch() -> UInt64 { self.lastWatch.add(1, ordering: .relaxed).newValue }
 
     func read<Result: Sendable>(_ body: (borrowing Content) -> Result) -> Result {
         self.content.withLock { body($0) }

@@ -22,25 +22,25 @@ package final class QualityWatch: Sendable {
     /// What is usual is handed over each ten minutes, and when the watch stops.
     private static let keepingInterval = Duration.seconds(600)
 
-    private let host: HostDiagnostics
+    private let diagnostics: PathDiagnostics
     // Only ``run()`` changes it.
     private let machine: Mutex<QualityMachine>
     private let record: @Sendable (Segment, Duration) -> Void
     private let keep: @Sendable (QualityNormals) -> Void
 
-    private var diagnostics: PathDiagnostics { self.host.diagnostics }
+    private var monitor: ReachabilityMonitor { self.diagnostics.monitor }
     private var now: QualityMachine.Moment {
         .init(monotonic: self.diagnostics.time.monotonic(), wall: self.diagnostics.time.wall())
     }
 
-    /// A watch over the way out that `host` diagnoses; it sends nothing before ``run()``.
+    /// A watch over this host's way out; it sends nothing before ``run()``.
     ///
     /// `normals` is what was usual before. `record` gets each round trip, and `keep` what is usual now.
     package init(
-        _ host: HostDiagnostics, normals: QualityNormals = QualityNormals(),
+        _ diagnostics: PathDiagnostics, normals: QualityNormals = QualityNormals(),
         record: @escaping @Sendable (Segment, Duration) -> Void, keep: @escaping @Sendable (QualityNormals) -> Void
     ) {
-        (self.host, self.record, self.keep) = (host, record, keep)
+        (self.diagnostics, self.record, self.keep) = (diagnostics, record, keep)
         self.machine = Mutex(QualityMachine(normals: normals))
     }
 
@@ -54,8 +54,8 @@ package final class QualityWatch: Sendable {
             let planned = min(self.now.monotonic + Self.checkInterval, round.next)
             guard await self.diagnostics.wait(planned - self.now.monotonic), !Task.isCancelled else { return }
             let late = self.now.monotonic - planned
-            let status = self.diagnostics.monitor.status
-            let isBroken = self.host.latest?.isBroken ?? false
+            let status = self.monitor.status
+            let isBroken = self.monitor.diagnosis?.isBroken ?? false
             let path = status.global.level >= .routed && !isBroken ? status.global.path : nil
             self.feed(.path(path))
             if let path {
@@ -67,7 +67,8 @@ package final class QualityWatch: Sendable {
             let isRound = self.now.monotonic >= round.next
             if isRound { self.begin(&round) }
             // Traffic may cost money, a suspicion is being checked, or this process was late itself.
-            guard let path, !path.metered.isCostly, self.host.latest?.state != .checking, late <= Thresholds.lateTimer
+            guard let path, !path.metered.isCostly, self.monitor.diagnosis?.state != .checking,
+                late <= Thresholds.lateTimer
             else { continue }
             if isRound { await self.ask(on: path, status, &round) }
             await self.measureIfDue(on: path, status, &round)
@@ -128,8 +129,8 @@ package final class QualityWatch: Sendable {
         let evidence = await self.evidence(of: subject, on: path, self.quality.hosts, status)
         // What was measured during a change of path says nothing about either.
         let isValid =
-            self.diagnostics.monitor.status.global.path?.identity == path.identity
-            && self.host.latest.map { $0.state == .decided && !$0.isBroken } ?? true
+            self.monitor.status.global.path?.identity == path.identity
+            && self.monitor.diagnosis.map { $0.state == .decided && !$0.isBroken } ?? true
         self.feed(.measured(subject, isValid ? evidence : nil))
         // The echo that has to confirm it comes soon.
         if self.machine.withLock({ $0.isUnconfirmed }) { round.next = self.now.monotonic + Self.checkInterval }
@@ -148,7 +149,7 @@ package final class QualityWatch: Sendable {
 
     // Late connections of tasks and probes.
     private func feedRequests(on path: NetworkPath, _ seen: inout MonotonicTime?) {
-        let moment = self.diagnostics.monitor.evidence.lastLateConnect(from: path.source, at: self.now.monotonic)
+        let moment = self.monitor.evidence.lastLateConnect(from: path.source, at: self.now.monotonic)
         guard let moment, moment != seen else { return }
         seen = moment
         self.feed(.lateConnects)
@@ -168,8 +169,8 @@ package final class QualityWatch: Sendable {
         let now = self.now
         let (events, status) = self.machine.withLock { ($0.handle(input, at: now), $0.status) }
         // Clients never see a status that contradicts an event.
-        self.diagnostics.monitor.setQuality(status)
-        for event in events { self.diagnostics.monitor.bus.publish(.quality(event)) }
+        self.monitor.setQuality(status)
+        for event in events { self.monitor.bus.publish(.quality(event)) }
     }
 
     private func echo(_ address: IPAddress) async -> Duration? {
@@ -196,7 +197,7 @@ package final class QualityWatch: Sendable {
 
     // A driver that hangs must not stop the watch.
     private func own(of interface: String) async -> HostEvidence? {
-        await Promise.value(orAfter: { _ = self.diagnostics.monitor.call(after: Self.echoLimit, $0) }) {
+        await Promise.value(orAfter: { _ = self.monitor.call(after: Self.echoLimit, $0) }) {
             self.diagnostics.dependencies.readInterface(interface, completion: $0)
         }
     }
@@ -204,7 +205,7 @@ package final class QualityWatch: Sendable {
     // The router's link-layer address; the echoes before made the kernel ask for it.
     private func router(_ address: IPAddress?) async -> String? {
         guard let address else { return nil }
-        let report = await self.diagnostics.monitor.routeReport(RouteQuery(questions: [RouteQuestion(address)]))
+        let report = await self.monitor.routeReport(RouteQuery(questions: [RouteQuestion(address)]))
         return report.routes[address]?.explanation?.neighbour?.linkLayerAddress
     }
 
@@ -221,7 +222,7 @@ package final class QualityWatch: Sendable {
         }
         let sentinel =
             self.diagnostics.policy.isEnabled
-            ? path.source.flatMap { self.diagnostics.monitor.sentinels[$0.family] } : nil
+            ? path.source.flatMap { self.monitor.sentinels[$0.family] } : nil
         var known: Set<IPAddress> = []
         return ([sentinel].compactMap(\.self) + targets.map(\.address)).filter { known.insert($0).inserted }
     }

@@ -99,7 +99,7 @@ enum DNSRung {
                 "resolver \(server.server): "
                     + (isRight
                         ? "answers the control question (\(PathDiagnosis.controlName))"
-                        : "\(answer) for a name that exists"))
+                        : "\(answer) for a name that \(server.hasOnlyKept ? "it has not kept" : "exists")"))
         }
         return lines
     }

@@ -1,17 +1,26 @@
 internal import TidegateAttribution
-internal import TidegateCore
+package import TidegateCore
 
 /// Attempts that recently failed in silence, until a diagnosis that began after them has ended.
-struct SilentAttempts: Sendable {
-    struct Attempt: Sendable, Hashable {
-        var task: TaskID
-        var number: Int
+package struct SilentAttempts: Sendable {
+    /// An attempt that ended at a moment, over no known family if it had no address by then.
+    package struct Attempt: Sendable, Hashable {
+        let task: TaskID
+        let number: Int
         /// The party first held responsible.
-        var party: FaultParty
-        var silent: SilenceEvidence.Silent
-        /// Nil if the attempt ended before it had an address.
-        var family: AddressFamily?
-        var moment: MonotonicTime
+        let party: FaultParty
+        let silent: SilenceEvidence.Silent
+        let family: AddressFamily?
+        let moment: MonotonicTime
+
+        /// The attempt of a task that ended at `moment`.
+        package init(
+            task: TaskID, number: Int, party: FaultParty, silent: SilenceEvidence.Silent, family: AddressFamily?,
+            moment: MonotonicTime
+        ) {
+            (self.task, self.number, self.party) = (task, number, party)
+            (self.silent, self.family, self.moment) = (silent, family, moment)
+        }
     }
 
     /// An attempt whose responsible party changed.

@@ -8,6 +8,11 @@ struct StandingDiagnosis: Sendable, Hashable {
         let monotonic: MonotonicTime
         let wall: WallTime
 
+        /// The moment at another time of the monotonic clock.
+        func moved(to moment: MonotonicTime) -> Moment {
+            Moment(monotonic: moment, wall: self.wall + (moment - self.monotonic))
+        }
+
         static func < (left: Moment, right: Moment) -> Bool { left.monotonic < right.monotonic }
     }
 
