@@ -55,7 +55,10 @@ extension CURLcode {
         // On the wire this means an HTTP/0.9 response.
         case CURLE_UNSUPPORTED_PROTOCOL: (isOnWire ? .protocolError : .invalidRequest, .client)
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: (.resolveFailed, .dns)
-        case CURLE_COULDNT_CONNECT: (.connectFailed, errorNumber.isUnreachableFromHere ? .link : .connect)
+        // This host itself refused to send.
+        case CURLE_COULDNT_CONNECT where [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL, ENOBUFS, ENOMEM].contains(errorNumber):
+            (.connectFailed, .link)
+        case CURLE_COULDNT_CONNECT: (.connectFailed, .connect)
         case CURLE_INTERFACE_FAILED: (.connectFailed, .link)
         case CURLE_PROXY, CURLE_QUIC_CONNECT_ERROR: (.connectFailed, .connect)
         // The proxy denied access; see OutcomeBuilder.
@@ -63,7 +66,9 @@ extension CURLcode {
         // Before the request this is a connect timeout.
         case CURLE_OPERATION_TIMEDOUT: (.timedOut, isOnWire ? .timeout : .connect)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH: (.tlsPinMismatch, .tls)
-        case CURLE_SSL_CONNECT_ERROR: (.tlsFailed, errorNumber.isLostConnection ? .tlsCutOff : .tls)
+        // The connection broke; 0 is an end without an error number.
+        case CURLE_SSL_CONNECT_ERROR:
+            (.tlsFailed, [0, EPIPE, ECONNRESET, ETIMEDOUT].contains(errorNumber) ? .tlsCutOff : .tls)
         // Files on this host: authorities, the client certificate and key, revoked certificates.
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE: (.fileError, .local)
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
@@ -85,14 +90,4 @@ extension CURLcode {
         default: (.internal, .client)
         }
     }
-}
-
-extension Int32 {
-    /// This host itself refused to send.
-    fileprivate var isUnreachableFromHere: Bool {
-        [ENETDOWN, ENETUNREACH, EADDRNOTAVAIL, ENOBUFS, ENOMEM].contains(self)
-    }
-
-    /// The connection broke; 0 is an end without an error number.
-    fileprivate var isLostConnection: Bool { [0, EPIPE, ECONNRESET, ETIMEDOUT].contains(self) }
 }

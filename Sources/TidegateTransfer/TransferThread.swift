@@ -17,12 +17,9 @@ extension LoopThread {
         name: String = "tg-transfer", time: any TimeSource = SystemClock(), own: OwnSockets? = nil,
         make: @escaping @Sendable (TransferEngine) -> Client
     ) throws(LoopError) where Handler == TransferHandler<Client> {
-        do throws(CurlError) {
-            try CurlLibrary.prepare()
-        } catch {
-            // libcurl gives no error number; running out of memory is the likely reason.
-            throw LoopError(operation: error.operation, code: ENOMEM)
-        }
+        // libcurl gives no error number; running out of memory is the likely reason.
+        try Result { () throws(CurlError) in try CurlLibrary.prepare() }
+            .mapError { LoopError(operation: $0.operation, code: ENOMEM) }.get()
         try self.init(name: name, time: time) { loop in
             let engine = TransferEngine(loop: loop, own: own)
             return TransferHandler(engine: engine, client: make(engine))

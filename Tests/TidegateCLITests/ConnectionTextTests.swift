@@ -90,9 +90,9 @@ import TidegateTestKit
 
     @Test("Missing values are reported, and complete ones add no note")
     func caveats() {
-        #expect(ConnectionText.caveats(ConnectionsReport(mode: .event)).isEmpty)
+        #expect(ConnectionsReport(mode: .event).caveats.isEmpty)
         #expect(
-            ConnectionText.caveats(ConnectionsReport(mode: .poll, reason: "messages are refused", dropped: 3)) == [
+            ConnectionsReport(mode: .poll, reason: "messages are refused", dropped: 3).caveats == [
                 "connections are observed by lists only: messages are refused",
                 "the kernel dropped 3 messages, so that some ends are missing",
             ])

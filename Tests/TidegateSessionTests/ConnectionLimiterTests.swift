@@ -26,8 +26,8 @@ struct ConnectionLimiterTests {
         limiter.withdraw(5)
         let (second, last) = (limiter.next(), limiter.next())
         #expect(second == 2 && last == nil)
-        #expect(limiter.active == 1)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.used == 1)
+        #expect(limiter.tickets.count == 0)
     }
 
     @Test("A hundred thousand tasks of one origin go in the order in which they joined, without those that withdrew")
@@ -36,10 +36,10 @@ struct ConnectionLimiterTests {
         var limiter = ConnectionLimiter(perOrigin: 1, inAll: 1)
         let count: UInt64 = 100_000
         for task in 0..<count { _ = limiter.join(task, origin, priority: 0) }
-        #expect(limiter.waiting == 99_999)
+        #expect(limiter.tickets.count == 99_999)
         // From the end, where a search from the front would take longest.
         for task in (1..<count).reversed() where task % 2 == 0 { limiter.withdraw(task) }
-        #expect(limiter.waiting == 50_000)
+        #expect(limiter.tickets.count == 50_000)
         var order: [UInt64] = []
         limiter.leave(origin)
         while let next = limiter.next() {
@@ -47,8 +47,8 @@ struct ConnectionLimiterTests {
             limiter.leave(origin)
         }
         #expect(order == (1..<count).filter { $0 % 2 == 1 })
-        #expect(limiter.active == 0)
-        #expect(limiter.waiting == 0)
+        #expect(limiter.used == 0)
+        #expect(limiter.tickets.count == 0)
     }
 
     @Test("A hundred thousand origins take turns")
@@ -93,7 +93,7 @@ struct ConnectionLimiterTests {
             _ = limiter.join(1, other, priority: round % 3)
             limiter.withdraw(1)
         }
-        #expect(limiter.waiting == 0)
+        #expect(limiter.tickets.count == 0)
         limiter.leave(origin)
         let next = limiter.next()
         #expect(next == nil)

@@ -13,7 +13,7 @@ struct RetryControllerTests {
 
     private static func controller(countsBudgets: Bool = false) -> RetryController {
         RetryController(
-            circuit: .init(), budget: .init(), countsBudgets: countsBudgets,
+            circuitPolicy: .init(), budgetPolicy: .init(), countsBudgets: countsBudgets,
             random: RandomSource(SeededGenerator(seed: 5)))
     }
 

@@ -1,5 +1,3 @@
-internal import TidegateCore
-
 /// Resolves names and functions, and rejects expressions that fail for all values.
 struct Checker {
     /// An expression and its type.
@@ -173,9 +171,6 @@ struct Checker {
 /// The types bound to the type variables of an overload.
 struct TypeBindings {
     private var types: [Character: ValueType] = [:]
-
-    /// Starts without bindings.
-    init() {}
 
     /// True if a value of `type` is allowed where `pattern` is expected; binds the pattern's variables.
     mutating func accepts(_ type: ValueType, for pattern: ValueType) -> Bool {

@@ -74,7 +74,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
             self.socket.client(timeout: DaemonKnowledge.limit), target: self.target.flatMap { try? Target($0) })
         if let note = source.note, !self.output.quiet { terminal.printError("tidegate: \(note)") }
         let first = try await source.report()
-        for caveat in ConnectionText.caveats(first) where !self.output.quiet {
+        for caveat in first.caveats where !self.output.quiet {
             terminal.printError("tidegate: \(caveat)")
         }
         let isRepeated = self.watch || self.failed && !source.isDaemon

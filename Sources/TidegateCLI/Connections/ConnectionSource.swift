@@ -126,19 +126,6 @@ enum ConnectionText {
         return table.lines(style)
     }
 
-    /// What the report lacks, one sentence each.
-    static func caveats(_ report: ConnectionsReport) -> [String] {
-        var lines: [String] = []
-        if report.mode != .event {
-            let reason = report.reason.map { ": \($0)" } ?? ""
-            lines.append("connections are observed by \(report.mode.description)\(reason)")
-        }
-        if report.dropped > 0 {
-            lines.append("the kernel dropped \(report.dropped) messages, so that some ends are missing")
-        }
-        return lines
-    }
-
     private static func stalled(_ count: Int) -> Table.Cell { .init("\(count)", count > 0 ? .bad : nil) }
 
     private static func answered(_ duration: Duration?) -> String {

@@ -18,7 +18,7 @@ struct FetchPlan: Sendable {
 
         /// The name in progress lines: the file, or the URL.
         var label: String {
-            guard let file = self.request.destination.file else { return URLRedaction().text(of: self.request.url) }
+            guard let file = self.request.destination.path else { return URLRedaction().text(of: self.request.url) }
             return String(file.split(separator: "/").last ?? Substring(file))
         }
     }
@@ -188,9 +188,4 @@ struct FetchPlan: Sendable {
             throw ValidationError("--\(error)")
         }
     }
-}
-
-extension Destination {
-    /// The file's path; nil for any other destination.
-    var file: String? { if case .file(let path, _, _) = self { path } else { nil } }
 }

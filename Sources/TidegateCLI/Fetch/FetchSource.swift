@@ -39,7 +39,7 @@ struct FetchSource {
     }
 
     /// The files of the first transfers that cannot be replaced.
-    var filesInPlace: [String] { self.items.map(\.request.destination).filter(\.isWrittenInPlace).compactMap(\.file) }
+    var filesInPlace: [String] { self.items.map(\.request.destination).filter(\.isWrittenInPlace).compactMap(\.path) }
 
     /// Sends the body through a stream, so that it can be checked before it is printed; nil without an item.
     mutating func streamBody() -> BodyStream? {

@@ -28,7 +28,7 @@ final class URLList {
         self.name = file == "-" ? "standard input" : file
         self.descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // Other processes share standard input, so its flags are not changed.
-        self.reader = PipeReader(self.descriptor, blocks: file == "-")
+        self.reader = PipeReader(descriptor: self.descriptor, blocks: file == "-")
         if self.descriptor < 0 { throw self.unreadable(errno) }
     }
 

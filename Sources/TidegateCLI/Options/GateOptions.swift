@@ -72,12 +72,11 @@ struct InternetCheckOptions: ParsableArguments {
     func policy(isRequired: Bool) throws -> InternetCheckPolicy {
         let texts = self.texts.isEmpty && isRequired ? InternetCheckOptions.defaultURLs : self.texts
         guard !texts.isEmpty else { return .off }
-        do throws(ConfigurationValueError) {
-            return InternetCheckPolicy(
-                urls: try texts.map { text throws(ConfigurationValueError) in try InternetCheckURL(text) })
-        } catch {
-            throw ValidationError("--internet-check: \(error.problem)")
+        let urls = try texts.map { text in
+            try Result { () throws(ConfigurationValueError) in try InternetCheckURL(text) }
+                .mapError { ValidationError("--internet-check: \($0.problem)") }.get()
         }
+        return InternetCheckPolicy(urls: urls)
     }
 
     func validate() throws { _ = try self.policy(isRequired: false) }

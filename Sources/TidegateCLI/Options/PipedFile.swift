@@ -40,7 +40,7 @@ enum PipedFile {
         guard descriptor >= 0 else { throw TextError("cannot be read: \(TextFile.errorMessage(errno))") }
         defer { close(descriptor) }
         let end = SystemClock().monotonic() + limit
-        var pipe = PipeReader(descriptor)
+        var pipe = PipeReader(descriptor: descriptor)
         var bytes: [UInt8] = []
         while true {
             switch pipe.read() {
@@ -83,15 +83,10 @@ struct PipeReader {
         case failed(Int32)
     }
 
-    private let descriptor: Int32
-    private let blocks: Bool
-    private var hasRead = false
-
-    /// A reader; `blocks` means that the descriptor was opened without O_NONBLOCK.
-    init(_ descriptor: Int32, blocks: Bool = false) {
-        self.descriptor = descriptor
-        self.blocks = blocks
-    }
+    let descriptor: Int32
+    /// True if the descriptor was opened without O_NONBLOCK.
+    var blocks = false
+    private(set) var hasRead = false
 
     mutating func read() -> Step {
         var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -7,18 +7,13 @@ internal import TidegateServer
 /// The text of `tasks watch`.
 struct WatchText {
     /// Shows only how tasks end.
-    private let isQuiet: Bool
+    var isQuiet = false
     /// Shows every event.
-    private let isVerbose: Bool
+    var isVerbose = false
 
-    private var known: [String: Known] = [:]
+    private(set) var known: [String: Known] = [:]
 
-    init(isQuiet: Bool = false, isVerbose: Bool = false) {
-        self.isQuiet = isQuiet
-        self.isVerbose = isVerbose
-    }
-
-    private struct Known {
+    struct Known {
         /// The last tenth of the progress that was shown; it counts the request body if `isSent`.
         var tenth: (isSent: Bool, number: Int) = (false, -1)
         /// The number of attempts that followed an answer, such as a redirect; they belong to the attempt before them.

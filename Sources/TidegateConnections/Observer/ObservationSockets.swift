@@ -6,20 +6,15 @@ struct ObservationSockets {
     // How many messages are read before the clock is checked.
     private static let burst = 20_000
 
-    private let configuration: ConnectionsConfiguration
-    private let options: NetlinkOptions
-    private var endings: SocketEndingChannel?
-    private var dumps: SocketDumpChannel?
+    let configuration: ConnectionsConfiguration
+    let options: NetlinkOptions
+    private(set) var endings: SocketEndingChannel?
+    private(set) var dumps: SocketDumpChannel?
     /// Why the socket for messages, once opened, stopped working; nil if it works.
     private(set) var endingsFailure: String?
     // The inodes of all listeners, and those of this program's own listeners.
-    private var listedInodes: Set<UInt32> = []
-    private var ownInodes: Set<UInt32> = []
-
-    init(_ configuration: ConnectionsConfiguration, _ options: NetlinkOptions) {
-        self.configuration = configuration
-        self.options = options
-    }
+    private(set) var listedInodes: Set<UInt32> = []
+    private(set) var ownInodes: Set<UInt32> = []
 
     var endingsDescriptor: Int32? { self.endings?.descriptor }
     var receiveBufferBytes: Int { self.endings?.receiveBufferBytes ?? 0 }

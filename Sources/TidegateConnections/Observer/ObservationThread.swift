@@ -41,7 +41,7 @@ final class ObservationThread: LoopHandler {
         self.inbox = inbox
         self.kept = kept
         self.state = ObservationState(configuration, own: own)
-        self.sockets = ObservationSockets(configuration, options)
+        self.sockets = ObservationSockets(configuration: configuration, options: options)
         self.openAnnouncements(options)
         self.start()
     }
@@ -99,7 +99,7 @@ final class ObservationThread: LoopHandler {
             case .lookUp(let address):
                 Task { [environment, inbox] in
                     let route = await environment.route(address)
-                    _ = inbox.put { $0.routed(address, route) }
+                    _ = inbox.put { $0.execute($0.state.routed(address, route, at: $0.now.monotonic)) }
                 }
             }
         }
@@ -108,11 +108,6 @@ final class ObservationThread: LoopHandler {
     // MARK: Incoming events
 
     func receive(_ command: Command) { command(self) }
-
-    /// Handles the result of a route lookup.
-    private func routed(_ address: IPAddress, _ route: AddressRoute) {
-        self.execute(self.state.routed(address, route, at: self.now.monotonic))
-    }
 
     /// Handles a change of the host's path of a family; `isFirst` if the path was unknown before.
     func pathChanged(_ family: AddressFamily, isFirst: Bool) {

@@ -1,5 +1,4 @@
 package import TidegateCore
-internal import TidegateNetwork
 
 /// Counts observations for metrics.
 struct StatisticsRecorder {

@@ -17,9 +17,6 @@ struct ConnectionTable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// True if no more connections fit.
-    private var isFull: Bool { self.count >= self.limit }
-
     /// Handles the start of a list of all connections.
     mutating func beginList() { self.listNumber &+= 1 }
 
@@ -37,7 +34,7 @@ struct ConnectionTable {
 
     /// Inserts an unknown connection; false if the table is full.
     mutating func insert(_ connection: TrackedConnection) -> Bool {
-        guard !self.isFull, self.places[connection.cookie] == nil else { return false }
+        guard self.count < self.limit, self.places[connection.cookie] == nil else { return false }
         self.places[connection.cookie] = UInt32(self.count)
         if self.count == self.blocks.count * Self.blockSize {
             self.blocks.append([])

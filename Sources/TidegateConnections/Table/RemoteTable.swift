@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import TidegateNetwork
 
 /// The state of each remote; beyond the limit, the remotes silent for longest are dropped.
 struct RemoteTable {

@@ -28,7 +28,7 @@ struct HistoryRing {
 
     /// The event at a position; nil if it is overwritten or not yet there.
     subscript(position: UInt64) -> Event? {
-        position >= self.start && position < self.end ? self.slots[self.slot(of: position)] : nil
+        position >= self.start && position < self.end ? self.slots[Int(position % UInt64(self.capacity))] : nil
     }
 
     /// The position behind the event with this number; nil if it is not kept.
@@ -44,8 +44,6 @@ struct HistoryRing {
         }
         return nil
     }
-
-    private func slot(of position: UInt64) -> Int { Int(position % UInt64(self.capacity)) }
 
     func piece(before end: UInt64?) -> (events: [Event], start: UInt64) {
         let end = min(end ?? self.end, self.end)

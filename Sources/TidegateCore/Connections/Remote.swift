@@ -182,4 +182,17 @@ public struct ConnectionsReport: Sendable, Hashable {
 
     /// The report without observation.
     package init() {}
+
+    /// What it lacks, one clause each.
+    package var caveats: [String] {
+        var clauses: [String] = []
+        if self.mode != .event {
+            let reason = self.reason.map { ": \($0)" } ?? ""
+            clauses.append("connections are observed by \(self.mode.description)\(reason)")
+        }
+        if self.dropped > 0 {
+            clauses.append("the kernel dropped \(self.dropped) messages, so that some ends are missing")
+        }
+        return clauses
+    }
 }

@@ -72,9 +72,6 @@ package struct RungValues: Sendable, Hashable {
     /// The routers that answered a hop walk, by the hop limit that reached them.
     package var hops: [Hop] = []
 
-    /// No values yet.
-    package init() {}
-
     /// A router that answered a packet whose hop limit ended there.
     package struct Hop: Sendable, Hashable {
         /// The hop limit, from 1.

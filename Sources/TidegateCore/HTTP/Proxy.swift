@@ -38,11 +38,8 @@ package struct Proxy: Sendable, Hashable, CustomStringConvertible {
         guard rest.dropFirst(authority.count).allSatisfy({ $0 == "/" }) else {
             throw TextError("\(shown) has a path, which a proxy has not")
         }
-        do throws(TargetError) {
-            self.target = try Target(String(host))
-        } catch {
-            throw TextError("\(shown) names no host that can be asked: \(error)")
-        }
+        self.target = try Result { try Target(String(host)) }
+            .mapError { TextError("\(shown) names no host that can be asked: \($0)") }.get()
         // curl would take 1080, others the scheme's.
         guard self.target.port != nil else { throw TextError("\(shown) names no port") }
         let userInfo = at.map { String(authority[..<$0]) }

@@ -1,19 +1,14 @@
 /// Reads a text of JSON; besides the text and the value it takes 4 bytes for each array and object.
 struct JSONParser {
-    private let bytes: [UInt8]
-    private var offset = 0
-    private let mostNodes: Int
+    let bytes: [UInt8]
+    let mostNodes: Int
+    private(set) var offset = 0
     /// How many values and names there are so far.
-    private var nodes = 0
+    private(set) var nodes = 0
     /// How many commas each array and object has, in the order of their opening brackets.
-    private var commas: [Int32] = []
+    private(set) var commas: [Int32] = []
     /// How many of them have been opened.
-    private var opened = 0
-
-    init(_ bytes: [UInt8], mostNodes: Int) {
-        self.bytes = bytes
-        self.mostNodes = mostNodes
-    }
+    private(set) var opened = 0
 
     mutating func parse() throws(JSONError) -> JSONValue {
         if self.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { self.offset = 3 }

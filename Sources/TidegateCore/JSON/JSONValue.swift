@@ -99,7 +99,7 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
     /// A whole number beyond 64 bits becomes a double. More than `mostNodes` values and names of members are refused.
     /// While a text is parsed, and afterwards, its value takes at most twice the text and 64 bytes a node.
     public init(parsing bytes: some Collection<UInt8>, mostNodes: Int = .max) throws(JSONError) {
-        var parser = JSONParser(Array(bytes), mostNodes: mostNodes)
+        var parser = JSONParser(bytes: Array(bytes), mostNodes: mostNodes)
         self = try parser.parse()
     }
 

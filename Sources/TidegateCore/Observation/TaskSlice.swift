@@ -6,7 +6,9 @@ package struct TaskSlice<Task> {
     package let next: TaskID?
     /// How many tasks the whole list has.
     package let total: Int
+}
 
+extension TaskSlice {
     /// The `limit` tasks that follow the task `after` in `all`; `make` is called for them only.
     package init<Source>(
         of all: [Source], after: TaskID?, atMost limit: Int, id: (Source) -> TaskID, make: (Source) -> Task
@@ -17,11 +19,6 @@ package struct TaskSlice<Task> {
         self.init(
             tasks: shown.map { make(all[$0.index]) }, next: shown.count < left.count ? shown.last?.id : nil,
             total: all.count)
-    }
-
-    /// A slice from its parts.
-    package init(tasks: [Task], next: TaskID?, total: Int) {
-        (self.tasks, self.next, self.total) = (tasks, next, total)
     }
 
     /// The same part of another list.

@@ -11,9 +11,10 @@ extension TaskSubmission {
         if self.key == "" { throw TextError("\"key\" is empty") }
         if self.conditional == true, self.output == nil { throw TextError("\"conditional\" requires \"output\"") }
         try self.checkLengths()
+        let method = self.body != nil || self.bodyBase64 != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET"
         do {
             var request = try TaskRequest(
-                url: self.url, method: self.method ?? self.defaultMethod,
+                url: self.url, method: self.method ?? method,
                 headers: try (self.headers ?? []).map { try HTTPField(line: $0) },
                 body: try self.requestBody())
             request.options.name = self.name
@@ -72,10 +73,6 @@ extension TaskSubmission {
         for (member, text) in files where text?.contains("\0") == true {
             throw TextError("\"\(member)\" contains a NUL character")
         }
-    }
-
-    private var defaultMethod: String {
-        self.body != nil || self.bodyBase64 != nil ? "POST" : self.bodyFile != nil ? "PUT" : "GET"
     }
 
     private func requestBody() throws(TextError) -> RequestBody {

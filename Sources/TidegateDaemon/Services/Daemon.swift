@@ -23,11 +23,8 @@ package struct Daemon: Sendable {
     /// socket cannot be used.
     package init(_ settings: DaemonSettings) async throws(DaemonError) {
         var settings = settings
-        do {
-            settings.use(try InheritedSockets { name in getenv(name).map { String(cString: $0) } })
-        } catch {
-            throw .resource(error.description)
-        }
+        let sockets = Result { try InheritedSockets { name in getenv(name).map { String(cString: $0) } } }
+        settings.use(try sockets.mapError { DaemonError.resource("\($0)") }.get())
         self.settings = settings
         // Trapped first: a file that changes while it is read is read again.
         self.hangups = await UnixSignalsSequence(trapping: .sighup)

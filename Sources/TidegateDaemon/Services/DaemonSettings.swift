@@ -1,7 +1,6 @@
 internal import Glibc
 package import TidegateCore
 package import TidegateProbes
-internal import TidegateLoop
 internal import TidegateServer
 
 /// The daemon's settings from the command line.

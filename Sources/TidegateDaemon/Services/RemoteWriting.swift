@@ -1,4 +1,3 @@
-internal import Glibc
 internal import HTTPTypes
 internal import Logging
 internal import Synchronization

@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import FoundationEssentials
 internal import HTTPTypes
 public import TidegateSession
 

@@ -1,4 +1,3 @@
-internal import HTTPTypes
 internal import TidegateCore
 public import TidegateSession
 

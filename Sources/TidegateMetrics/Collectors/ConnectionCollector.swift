@@ -30,7 +30,7 @@ enum ConnectionCollector {
                 for party in FaultParty.allCases {
                     // The usual series exist from the start: Prometheus sees no increase in a series that starts at 1.
                     let count = observed.failures[Statistics.Failure(outcome, party)]
-                    guard count != nil || party.isUsual else { continue }
+                    guard count != nil || [.mine, .theirs, .unknown].contains(party) else { continue }
                     samples.add(outcome.label, party.label, value: count ?? 0)
                 }
             }
@@ -151,8 +151,4 @@ enum ConnectionCollector {
 extension ConnectionOutcome {
     fileprivate static let ofConnects = ConnectionOutcome.allCases.filter(\.isOfConnect)
     fileprivate static let ofEnds = ConnectionOutcome.allCases.filter { !$0.isOfConnect }
-}
-
-extension FaultParty {
-    fileprivate var isUsual: Bool { self == .mine || self == .theirs || self == .unknown }
 }

@@ -67,7 +67,8 @@ struct AttemptRecorder: ~Copyable, Sendable {
         let opened = summary.connectionsOpened
         if opened > 0 {
             self.connectionsOpened.series.add(opened)
-        } else if summary.usedTheWire {
+        } else if summary.status != nil || summary.receivedWire > 0 || summary.sent > 0 {
+            // A refused connection counts neither as opened nor as reused.
             self.connectionReuses.series.add()
         }
         if opened > 0, let host { self.hosts.showed(summary.tls, by: host) }
@@ -151,9 +152,4 @@ final class HostMetrics: Sendable {
     private static let bounded = [Catalogue.requestAttempts, Catalogue.requestDuration].map {
         TextLabels($0.name, "host")
     }
-}
-
-extension AttemptSummary {
-    // A refused connection counts neither as opened nor as reused.
-    fileprivate var usedTheWire: Bool { self.status != nil || self.receivedWire > 0 || self.sent > 0 }
 }

@@ -141,9 +141,6 @@ package struct FlowMeter {
 
     private var entries: [UInt64: Entry] = [:]
 
-    /// Nothing was listed yet.
-    package init() {}
-
     /// Adds a listed connection; its first report only starts the counting.
     package mutating func add(_ report: SocketReport, at now: MonotonicTime) {
         guard let info = report.tcp else { return }

@@ -1,4 +1,3 @@
-internal import Glibc
 package import TidegateCore
 
 /// The processes that have sockets open.

@@ -68,7 +68,7 @@ package final class EchoClient: Sendable {
     /// At most 1024 requests are open at a time; further ones immediately fail with `ENOBUFS`.
     package func send(_ request: Request) async -> Outcome {
         await self.thread.run(
-            EchoExchange(request, id: .random(in: .min ... .max), sequence: .random(in: .min ... .max)))
+            EchoExchange(request: request, id: .random(in: .min ... .max), sequence: .random(in: .min ... .max)))
     }
 }
 
@@ -77,19 +77,13 @@ package final class EchoClient: Sendable {
 struct EchoExchange: SocketExchange {
     private static let headerSize = 8
 
-    private let request: EchoClient.Request
-    private let id: UInt16
-    private let sequence: UInt16
-    private var isRaw = false
-    private var descriptor: Int32 = -1
-    private var start = MonotonicTime(nanoseconds: 0)
-    private var sent = MonotonicTime(nanoseconds: 0)
-
-    init(_ request: EchoClient.Request, id: UInt16, sequence: UInt16) {
-        self.request = request
-        self.id = id
-        self.sequence = sequence
-    }
+    let request: EchoClient.Request
+    let id: UInt16
+    let sequence: UInt16
+    private(set) var isRaw = false
+    private(set) var descriptor: Int32 = -1
+    private(set) var start = MonotonicTime(nanoseconds: 0)
+    private(set) var sent = MonotonicTime(nanoseconds: 0)
 
     private var family: AddressFamily { self.request.socket.address.family }
 

@@ -19,7 +19,7 @@ struct HTTPProbe: TargetProbe {
         if self.options.examinesJSON { findings.declare(.failedDueToCEL) }
         let url = try ProbeProblem.catching(.invalidTarget) { try HTTPURL(self.completed(text)) }
         let body = try ProbeProblem.catching(.fileError) { try self.body() }
-        var exchanges = HTTPProbeExchanges(probe: self, url: url, body: body)
+        var exchanges = HTTPProbeExchanges(probe: self, first: url, body: body)
         do { try await exchanges.run(&findings) } catch { findings.fail(error) }
         await exchanges.record(&findings)
         for exchange in exchanges.all { exchange.body?.release() }

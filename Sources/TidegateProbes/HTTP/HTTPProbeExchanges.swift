@@ -31,23 +31,17 @@ struct HTTPProbeExchanges {
     private static let maxRedirects = 10
 
     let probe: HTTPProbe
-    private let first: HTTPURL
-    private let body: AttemptBody
+    let first: HTTPURL
+    let body: AttemptBody
     private let jar = CookieJar()
     /// The field with the access token, once obtained.
-    private var token: HTTPField?
+    private(set) var token: HTTPField?
     /// The exchanges so far, in order.
     private(set) var all: [HTTPProbeExchange] = []
     /// The number of responses that were redirects.
     private(set) var redirects = 0
     /// True if the last response is a redirect that was not followed.
     private(set) var endsWithRedirect = false
-
-    init(probe: HTTPProbe, url: HTTPURL, body: AttemptBody) {
-        self.probe = probe
-        self.first = url
-        self.body = body
-    }
 
     /// Makes the requests.
     ///

@@ -1,4 +1,3 @@
-internal import TidegateCore
 internal import TidegateNetwork
 package import TidegateCEL
 
@@ -61,9 +60,6 @@ package struct DNSRecordConditions: Sendable, Hashable {
     package var failsIfNotMatches: [RegularExpression] = []
     /// Fails if no record matches any of them.
     package var failsIfNoneMatches: [RegularExpression] = []
-
-    /// No conditions.
-    package init() {}
 
     /// The problem with the records, as one clause; nil if they pass.
     func problem(of records: [DNSReply.Record]) -> String? {

@@ -23,12 +23,7 @@ struct ProbeFindings {
     /// How to describe the silence of a host that is up; nil for a silent port.
     var silence: String?
 
-    private let time: any TimeSource
-
-    init(log: ProbeLog, time: any TimeSource) {
-        self.log = log
-        self.time = time
-    }
+    let time: any TimeSource
 
     // MARK: Metrics
 

@@ -40,11 +40,8 @@ final class TLSClient: Sendable {
                 throw TextError("the client certificate of tls_config, or its key, is of a kind that cannot be used")
             }
         }
-        do {
-            self.context = try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw TextError("the certificates of tls_config cannot be used")
-        }
+        self.context = try Result { try NIOSSLContext(configuration: configuration) }
+            .mapError { _ in TextError("the certificates of tls_config cannot be used") }.get()
         self.name = host.flatMap { IPAddress($0) == nil && !$0.isEmpty ? $0 : nil }
         self.verifier = CertificateVerifier(authorities: authorities, host: host, isInsecure: options.isInsecure)
     }

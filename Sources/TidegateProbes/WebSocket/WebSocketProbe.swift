@@ -1,7 +1,6 @@
 internal import HTTPTypes
 internal import TidegateCEL
 internal import TidegateCore
-internal import TidegateTransfer
 
 /// A probe over WebSocket (RFC 6455): a connection, its upgrade, and the dialogue.
 struct WebSocketProbe: TargetProbe {
@@ -74,7 +73,7 @@ struct WebSocketSession: DialogueSession {
                     socket, within: self.context.remaining, tls: client, handshake)
             }
             self.recordConnection(since: start, &findings)
-            defer { if findings.isUpgraded { connection.end() } else { connection.close() } }
+            defer { if findings.value(of: .webSocketUpgraded) == 1 { connection.end() } else { connection.close() } }
             try await self.use(connection, client, &findings)
         } catch {
             await self.record(error, &findings)
@@ -156,8 +155,4 @@ struct WebSocketSession: DialogueSession {
             await self.context.record(self.context.failure(error, during: stage), at: self.address, &findings)
         }
     }
-}
-
-extension ProbeFindings {
-    fileprivate var isUpgraded: Bool { self.value(of: .webSocketUpgraded) == 1 }
 }

@@ -204,13 +204,7 @@ struct AccessMiddleware: RouterMiddleware {
 struct TokenBucket: Sendable, Hashable {
     let limit: RateLimit
     // When the bucket is full again.
-    private var fullAt: MonotonicTime
-
-    /// A full bucket.
-    init(_ limit: RateLimit, at now: MonotonicTime) {
-        self.limit = limit
-        self.fullAt = now
-    }
+    private(set) var fullAt: MonotonicTime
 
     /// True if no token is missing.
     func isFull(at now: MonotonicTime) -> Bool { self.fullAt <= now }
@@ -246,7 +240,7 @@ struct PeerBuckets: Sendable {
             self.buckets = self.buckets.filter { !$0.value.isFull(at: now) }
         }
         let isKnown = self.buckets[peer] != nil || self.buckets.count < Self.maxPeers
-        return self.buckets[isKnown ? peer : PeerAddress(ip: nil), default: TokenBucket(self.limit, at: now)]
+        return self.buckets[isKnown ? peer : PeerAddress(ip: nil), default: TokenBucket(limit: self.limit, fullAt: now)]
             .take(at: now)
     }
 }

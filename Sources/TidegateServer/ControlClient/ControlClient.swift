@@ -205,13 +205,11 @@ package struct ControlClient: Sendable {
         var text: String { String(decoding: self.bytes, as: UTF8.self).trimmed }
 
         func decoded<Value: Decodable>() throws(ControlClientError) -> ControlReply<Value> {
-            do {
-                return ControlReply(
-                    text: self.text, value: try JSONDecoder().decode(Value.self, from: Data(self.bytes)))
-            } catch {
+            guard let value = try? JSONDecoder().decode(Value.self, from: Data(self.bytes)) else {
                 throw ControlClientError(
                     .exchangeFailed, "malformed response from the daemon: \(self.text.prefix(200))")
             }
+            return ControlReply(text: self.text, value: value)
         }
 
         var error: ControlClientError {

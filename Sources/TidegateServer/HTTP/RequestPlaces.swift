@@ -36,13 +36,9 @@ struct RequestPlaces: Sendable {
 
 /// The places for an endpoint's requests.
 final class RequestTable: Sendable {
-    private let places: Mutex<RequestPlaces>
+    let places: Mutex<RequestPlaces>
 
     init(limit: Int) { self.places = Mutex(RequestPlaces(limit: limit)) }
-
-    func take(_ holder: RequestPlaces.Holder) -> Bool { self.places.withLock { $0.take(holder) } }
-
-    func release(_ holder: RequestPlaces.Holder) { self.places.withLock { $0.release(holder) } }
 }
 
 /// The place of one request, taken by its route and held until its response has been sent.
@@ -59,14 +55,15 @@ final class RequestPlace: Sendable {
     /// Takes a place; false if there is no room for the request.
     func take(isScrape: Bool) -> Bool {
         let holder = RequestPlaces.Holder(peer: self.peer, isScrape: isScrape)
-        guard self.table.take(holder) else { return false }
+        guard self.table.places.withLock({ $0.take(holder) }) else { return false }
         self.holder.withLock { $0 = holder }
         return true
     }
 
     /// Frees the place if one was taken.
     func release() {
-        if let holder = self.holder.withLock({ $0.take() }) { self.table.release(holder) }
+        guard let holder = self.holder.withLock({ $0.take() }) else { return }
+        self.table.places.withLock { $0.release(holder) }
     }
 }
 

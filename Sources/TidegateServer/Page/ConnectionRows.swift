@@ -31,14 +31,7 @@ struct ConnectionRows {
 
     /// What the report lacks, in a sentence; nil if nothing.
     var caveat: HTML? {
-        var sentences: [String] = []
-        if self.report.mode != .event {
-            let reason = self.report.reason.map { ": \($0)" } ?? ""
-            sentences.append("Connections are observed by \(self.report.mode.description)\(reason).")
-        }
-        if self.report.dropped > 0 {
-            sentences.append("The kernel dropped \(self.report.dropped) messages, so that some ends are missing.")
-        }
+        let sentences = self.report.caveats.map { "\($0.prefix(1).uppercased())\($0.dropFirst())." }
         return sentences.isEmpty ? nil : HTML("p", class: "note", "\(sentences.joined(separator: " "))")
     }
 

@@ -163,11 +163,9 @@ extension TaskDescription {
             return .data(Data(bytes))
         case .file(let path):
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
-            do {
-                return .file(path, try FileIdentity.of(FileLocation(path, below: request.options.confinedTo)))
-            } catch {
-                throw TaskError(reason: .fileError, underlying: error.description)
-            }
+            let file = FileLocation(path, below: request.options.confinedTo)
+            let identity = Result { () throws(FileError) in try FileIdentity.of(file) }
+            return .file(path, try identity.mapError { TaskError(reason: .fileError, underlying: $0.description) }.get())
         }
     }
 

@@ -7,19 +7,18 @@ internal import TidegateCore
 /// waiting tasks.
 struct ConnectionLimiter: Sendable {
     /// The waiting tasks of one origin at one priority.
-    private struct Queue {
+    struct Queue {
         var tasks = WaitingTasks()
         /// True while the origin is in its level's rotation.
         var isInRotation = false
     }
 
     /// The waiting tasks of one priority.
-    private struct Level {
+    struct Level {
         let priority: Int
         var queues: [Origin: Queue] = [:]
         /// Origins that may have both a waiting task and room for it, in the order of their turns.
-        var rotation: [Origin] = []
-        var head = 0
+        var rotation = ReusedQueue<Origin>()
 
         mutating func enqueue(_ origin: Origin) {
             guard self.queues[origin]?.isInRotation == false else { return }
@@ -28,36 +27,21 @@ struct ConnectionLimiter: Sendable {
         }
 
         mutating func nextOrigin() -> Origin? {
-            guard self.head < self.rotation.count else { return nil }
-            let origin = self.rotation[self.head]
-            self.head += 1
-            if self.head == self.rotation.count || (self.head > 64 && self.head * 2 > self.rotation.count) {
-                self.rotation.removeFirst(self.head)
-                self.head = 0
-            }
+            guard let origin = self.rotation.takeFirst() else { return nil }
             self.queues[origin]?.isInRotation = false
             return origin
         }
     }
 
-    private let perOrigin: Int
-    private let inAll: Int
-    private var used = 0
-    private var usedBy = OriginCounts()
-    /// One level for each priority in use, highest first; there are few.
-    private var levels: [Level] = []
-    private var tickets: [UInt64: (origin: Origin, priority: Int)] = [:]
-
-    init(perOrigin: Int, inAll: Int) {
-        self.perOrigin = perOrigin
-        self.inAll = inAll
-    }
-
+    let perOrigin: Int
+    let inAll: Int
     /// The number of connections in use.
-    var active: Int { self.used }
-
-    /// The number of waiting tasks.
-    var waiting: Int { self.tickets.count }
+    private(set) var used = 0
+    private(set) var usedBy = OriginCounts()
+    /// One level for each priority in use, highest first; there are few.
+    private(set) var levels: [Level] = []
+    /// The waiting tasks.
+    private(set) var tickets: [UInt64: (origin: Origin, priority: Int)] = [:]
 
     /// Takes a connection; false if none is free, in which case the task waits until ``next()`` returns it.
     mutating func join(_ task: UInt64, _ origin: Origin, priority: Int) -> Bool {

@@ -70,7 +70,7 @@ extension SessionState {
     /// Asks a hook whether to follow a redirect; false if there is no hook.
     mutating func askAboutRedirect(_ record: TaskRecord, _ end: AttemptEnd, to hop: Hop) -> Bool {
         guard let hook = self.delegate.hook(record.task, \.redirect), let head = end.outcome.head else { return false }
-        let response = TaskResponse(head, url: record.hop.url.text)
+        let response = TaskResponse(url: record.hop.url.text, isRevalidated: false, head: head)
         let request = RedirectRequest(
             method: hop.method, url: hop.url.text, headers: self.requests.headers(record, of: hop),
             keepsBody: hop.keepsBody)
@@ -184,7 +184,8 @@ extension SessionState {
 
     mutating func askForDisposition(_ head: ResponseHead, _ record: TaskRecord, _ live: LiveAttempt) {
         guard let hook = self.delegate.hook(record.task, \.disposition) else { return }
-        let (task, response) = (record.task, TaskResponse(head, url: record.hop.url.text))
+        let response = TaskResponse(url: record.hop.url.text, isRevalidated: false, head: head)
+        let task = record.task
         live.hook = .asked
         self.delegate.ask(record, .disposition(live.id, end: nil), &self.tasks) {
             .disposition(await hook(task, response))

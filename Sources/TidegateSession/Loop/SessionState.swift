@@ -76,7 +76,7 @@ struct SessionState: ~Copyable {
             limiter: ConnectionLimiter(
                 perOrigin: configuration.maxConnectionsPerHost, inAll: configuration.maxConnections))
         self.origins = RetryController(
-            circuit: configuration.circuit, budget: configuration.budget,
+            circuitPolicy: configuration.circuit, budgetPolicy: configuration.budget,
             countsBudgets: configuration.reportsRetryTokens, random: random)
         self.failures = FailureReporter(gate: self.gates, diagnosis: given.diagnosis)
         self.pool = PoolGeneration(engine)

@@ -20,9 +20,16 @@ struct ReusedQueue<Element> {
         guard self.first < self.end else { return nil }
         let element = self.slots[self.first].take()
         self.first += 1
-        guard self.first == self.end else { return element }
-        (self.first, self.end) = (0, 0)
-        if self.slots.count > Self.kept { self.slots = [] }
+        if self.first == self.end {
+            (self.first, self.end) = (0, 0)
+            if self.slots.count > Self.kept { self.slots = [] }
+        } else if self.first > 64, self.first * 2 > self.end {
+            // The queue may never be empty.
+            self.slots.removeFirst(self.first)
+            (self.first, self.end) = (0, self.end - self.first)
+        }
         return element
     }
 }
+
+extension ReusedQueue: Sendable where Element: Sendable {}

@@ -76,11 +76,8 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
     /// - Throws: The first invalid property.
     package func validate() throws(ConfigurationValueError) {
         for text in [self.http, self.https].compactMap(\.self) {
-            do throws(TextError) {
-                _ = try Proxy(text)
-            } catch {
-                throw ConfigurationValueError(property: "proxy", problem: error.description)
-            }
+            _ = try Result { try Proxy(text) }
+                .mapError { ConfigurationValueError(property: "proxy", problem: "\($0)") }.get()
         }
     }
 }

@@ -135,11 +135,8 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         for (host, policy) in self.hosts.sorted(by: { $0.key < $1.key }) {
             try ConfigurationValueError.check(
                 policy.hosts.isEmpty, "tls.hosts", "the policy of \(host) has policies of other hosts")
-            do throws(ConfigurationValueError) {
-                try policy.validateOwn()
-            } catch {
-                throw ConfigurationValueError(property: "tls.hosts", problem: "\(host): \(error.problem)")
-            }
+            try Result { () throws(ConfigurationValueError) in try policy.validateOwn() }
+                .mapError { ConfigurationValueError(property: "tls.hosts", problem: "\(host): \($0.problem)") }.get()
         }
     }
 
@@ -181,11 +178,8 @@ public struct ServerTrustPolicy: Sendable, Hashable, Codable {
         for (host, pins) in self.pins.sorted(by: { $0.key < $1.key }) {
             try ConfigurationValueError.check(!pins.isEmpty, "tls.pins", "\(host) has no pin")
             for pin in pins {
-                do throws(TextError) {
-                    _ = try CertificatePin(pin)
-                } catch {
-                    throw ConfigurationValueError(property: "tls.pins", problem: "\(host): \(error)")
-                }
+                _ = try Result { try CertificatePin(pin) }
+                    .mapError { ConfigurationValueError(property: "tls.pins", problem: "\(host): \($0)") }.get()
             }
         }
     }

@@ -43,7 +43,7 @@ public enum Destination: Sendable, Hashable {
     case discard
 
     /// The file's path; nil for other destinations.
-    var path: String? {
+    package var path: String? {
         if case .file(let path, _, _) = self { path } else { nil }
     }
 

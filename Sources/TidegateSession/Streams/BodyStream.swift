@@ -22,8 +22,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
     }
 
     private struct State {
-        var chunks: [[UInt8]] = []
-        var head = 0
+        var chunks = ReusedQueue<[UInt8]>()
         var kept = 0
         var isBlocked = false
         /// The task that it belongs to; nil before a task is created with it.
@@ -36,15 +35,8 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
         var callbacks: (hasRoom: @Sendable () -> Void, isGone: @Sendable () -> Void)?
 
         mutating func pop() -> [UInt8]? {
-            guard self.head < self.chunks.count else { return nil }
-            let chunk = self.chunks[self.head]
-            self.chunks[self.head] = []
-            self.head += 1
+            guard let chunk = self.chunks.takeFirst() else { return nil }
             self.kept -= chunk.count
-            if self.head == self.chunks.count || self.head > 64 {
-                self.chunks.removeFirst(self.head)
-                self.head = 0
-            }
             return chunk
         }
     }
@@ -62,8 +54,7 @@ public final class BodyStream: AsyncSequence, Hashable, Sendable {
     public func cancel() {
         let (reader, callbacks) = self.state.withLock { state in
             let wasGone = exchange(&state.isReaderGone, with: true)
-            state.chunks = []
-            state.head = 0
+            state.chunks = ReusedQueue()
             state.kept = 0
             return (state.reader.take(), wasGone || state.ending != nil ? nil : state.callbacks)
         }

@@ -66,7 +66,7 @@ final class PublishedTaskState: Sendable {
     func response(to request: TaskRequest) -> TaskResponse? {
         self.state.withLock { state in
             state.response.map {
-                TaskResponse($0.head, url: $0.url ?? request.address.text, isRevalidated: $0.isRevalidated)
+                TaskResponse(url: $0.url ?? request.address.text, isRevalidated: $0.isRevalidated, head: $0.head)
             }
         }
     }

@@ -10,13 +10,7 @@ public struct TaskResponse: Sendable {
     ///
     /// Its fields are the stored ones, updated with those of the 304 (RFC 9111 section 3.2).
     public let isRevalidated: Bool
-    private let head: ResponseHead
-
-    init(_ head: ResponseHead, url: String, isRevalidated: Bool = false) {
-        self.head = head
-        self.url = url
-        self.isRevalidated = isRevalidated
-    }
+    let head: ResponseHead
 
     /// The status, 200 to 599.
     public var status: Int { self.head.status }

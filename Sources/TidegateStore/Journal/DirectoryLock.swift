@@ -24,7 +24,7 @@ final class DirectoryLock: Sendable {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             throw code == EWOULDBLOCK
-                ? .inUse(directory, process: DirectoryLock.process(descriptor))
+                ? .inUse(directory, process: Int(DirectoryLock.text(descriptor).prefix { $0.isASCII && $0.isNumber }))
                 : .unusable(directory, SystemError.message(code))
         }
         let text = DirectoryLock.text(descriptor)
@@ -53,10 +53,6 @@ final class DirectoryLock: Sendable {
 
     /// Lets another process lock the directory.
     func release() { flock(self.descriptor, LOCK_UN) }
-
-    private static func process(_ descriptor: Int32) -> Int? {
-        Int(self.text(descriptor).prefix { $0.isASCII && $0.isNumber })
-    }
 
     private static func text(_ descriptor: Int32) -> String {
         var bytes = [UInt8](repeating: 0, count: 64)

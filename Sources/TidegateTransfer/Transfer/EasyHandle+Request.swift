@@ -83,8 +83,8 @@ extension EasyHandle {
             try self.set(CURLOPT_SSL_VERIFYHOST, 0)
         }
         if tls.versions != TLSOptions().versions {
-            try self.set(
-                CURLOPT_SSLVERSION, Int(tls.versions.lowerBound.curlMinimum | tls.versions.upperBound.curlMaximum))
+            let (lowest, highest) = (tls.versions.lowerBound.curlVersion, tls.versions.upperBound.curlVersion)
+            try self.set(CURLOPT_SSLVERSION, Int(lowest | highest << 16))
         }
         // The hook may accept a certificate for another name; without a decision of the hook, mayTrust(_:) compares the
         // names.
@@ -167,7 +167,7 @@ extension EasyHandle {
 }
 
 extension TLSVersion {
-    fileprivate var curlMinimum: Int {
+    fileprivate var curlVersion: Int {
         switch self {
         case .v1_0: Int(CURL_SSLVERSION_TLSv1_0)
         case .v1_1: Int(CURL_SSLVERSION_TLSv1_1)
@@ -175,8 +175,6 @@ extension TLSVersion {
         case .v1_3: Int(CURL_SSLVERSION_TLSv1_3)
         }
     }
-
-    fileprivate var curlMaximum: Int { self.curlMinimum << 16 }
 }
 
 private let methodsWithBody: Set = ["POST", "PUT", "PATCH"]

@@ -183,7 +183,7 @@ struct OutcomeBuilder {
                 Self.revocationListProblem(of: self.transfer, CURLE_PEER_FAILED_VERIFICATION)
                 ?? (access(file, R_OK) == 0 ? "it has no CRL in PEM form" : LoopError.text(of: errno))
             return "the CRL file \(file) cannot be used: \(problem)"
-        case CURLE_SSL_CLIENTCERT where tls.showsCertificate:
+        case CURLE_SSL_CLIENTCERT where tls.clientCertificate != nil || tls.inline.certificate != nil:
             return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
         case CURLE_SSL_CLIENTCERT: return "the server requires a client certificate, and none is configured for it"
         case CURLE_SSL_CERTPROBLEM: return tls.clientError
@@ -251,8 +251,6 @@ struct OutcomeBuilder {
 }
 
 extension TLSOptions {
-    fileprivate var showsCertificate: Bool { self.clientCertificate != nil || self.inline.certificate != nil }
-
     // libcurl would report it in the words of OpenSSL's error queue.
     fileprivate var clientError: String? {
         // Inline texts are checked earlier.

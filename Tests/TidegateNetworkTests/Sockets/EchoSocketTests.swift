@@ -51,7 +51,7 @@ struct EchoSocketTests {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let now = SystemClock().monotonic()
             let sockets = (1...100 as ClosedRange<UInt16>).compactMap { number -> (EchoExchange, Int32)? in
-                var exchange = EchoExchange(request, id: 2, sequence: number)
+                var exchange = EchoExchange(request: request, id: 2, sequence: number)
                 return (try? exchange.open(at: now)).map { (exchange, $0) }
             }
             let results = sockets.flatMap { exchange, descriptor in

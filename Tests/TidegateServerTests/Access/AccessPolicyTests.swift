@@ -86,7 +86,7 @@ import TidegateCore
     @Test("A bucket gives its burst at once, then one for each interval, and never more than the burst")
     func bucket() {
         var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
-        var bucket = TokenBucket(RateLimit(interval: .seconds(2), burst: 3), at: now)
+        var bucket = TokenBucket(limit: RateLimit(interval: .seconds(2), burst: 3), fullAt: now)
         func takes(_ count: Int) -> [Duration?] { (0..<count).map { _ in bucket.take(at: now) } }
         #expect(takes(5) == [nil, nil, nil, .seconds(2), .seconds(2)])
         now = now + .milliseconds(500)

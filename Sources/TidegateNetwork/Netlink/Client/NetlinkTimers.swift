@@ -56,11 +56,8 @@ final class NetlinkTimers {
     }
 
     func watch(_ descriptor: Int32) throws(NetlinkError) {
-        do throws(LoopError) {
-            try self.loop.watch(descriptor, for: .read)
-        } catch {
-            throw NetlinkError(operation: "watching a netlink socket", text: error.description)
-        }
+        try Result { try self.loop.watch(descriptor, for: .read) }
+            .mapError { NetlinkError(operation: "watching a netlink socket", text: "\($0)") }.get()
     }
 
     // Closing the descriptor ends the watch anyway, so a failure to end it first does not matter.

@@ -30,7 +30,7 @@ package struct RuleEvaluation: Sendable {
         while position < rules.count {
             let rule = rules[position]
             position += 1
-            guard rule.matches(packet) else { continue }
+            guard rule.selects(packet) != rule.isInverted else { continue }
             switch rule.action {
             case .goTo(let priority):
                 // The kernel only lets rules jump forward; a jump to a rule that does not exist is skipped.
@@ -76,9 +76,7 @@ package struct RuleEvaluation: Sendable {
 }
 
 extension KernelRule {
-    fileprivate func matches(_ packet: RuleEvaluation.Packet) -> Bool { self.selects(packet) != self.isInverted }
-
-    private func selects(_ packet: RuleEvaluation.Packet) -> Bool {
+    fileprivate func selects(_ packet: RuleEvaluation.Packet) -> Bool {
         if let mark = self.mark, (mark.value ^ packet.mark) & mark.mask != 0 { return false }
         if let range = self.uidRange, !range.contains(packet.uid) { return false }
         if let name = self.inputName, name != packet.loopbackName { return false }

@@ -1,6 +1,5 @@
 internal import CNetlink
 internal import Glibc
-internal import TidegateCore
 internal import TidegateLoop
 
 /// A netlink socket of libnl; closed when it goes out of scope.

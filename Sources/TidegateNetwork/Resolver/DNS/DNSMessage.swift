@@ -262,7 +262,9 @@ enum DNSMessageParser {
             let own = records.filter { $0.owner == name }
             let matching = own.filter { $0.type == query.type }
             if !matching.isEmpty {
-                let addresses = self.addresses(matching)
+                // ldns parses no address whose length does not match its type.
+                let found = matching.compactMap { IPAddress(octets: $0.data) }
+                let addresses: [IPAddress] = found.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
                 shortest = matching.reduce(shortest) { min($0, $1.timeToLive) }
                 return addresses.isEmpty
                     ? .failed(code: "MALFORMED") : .answered(addresses, timeToLive: .seconds(shortest))
@@ -272,10 +274,5 @@ enum DNSMessageParser {
             name = DNSRecord.lowercased(alias.data)
         }
         return .failed(code: "MALFORMED")
-    }
-
-    // ldns parses no address whose length does not match its type.
-    private static func addresses(_ records: [DNSRecord]) -> [IPAddress] {
-        records.compactMap { IPAddress(octets: $0.data) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 }

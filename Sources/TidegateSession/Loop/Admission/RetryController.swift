@@ -10,22 +10,15 @@ struct RetryController {
         case works, fails, unknown
     }
 
-    private let circuitPolicy: CircuitPolicy
-    private let budgetPolicy: RetryBudgetPolicy
+    let circuitPolicy: CircuitPolicy
+    let budgetPolicy: RetryBudgetPolicy
     /// True if metrics show budgets, which are then also kept for origins that never failed.
-    private let countsBudgets: Bool
-    private let random: RandomSource
-    private var budgets = OriginTable<RetryBudget>()
-    private var circuits = OriginTable<Circuit>()
+    let countsBudgets: Bool
+    let random: RandomSource
+    private(set) var budgets = OriginTable<RetryBudget>()
+    private(set) var circuits = OriginTable<Circuit>()
     /// The end of the pause that a server requested, by origin.
-    private var pausedUntil = OriginTable<MonotonicTime>()
-
-    init(circuit: CircuitPolicy, budget: RetryBudgetPolicy, countsBudgets: Bool = false, random: RandomSource) {
-        self.circuitPolicy = circuit
-        self.budgetPolicy = budget
-        self.countsBudgets = countsBudgets
-        self.random = random
-    }
+    private(set) var pausedUntil = OriginTable<MonotonicTime>()
 
     // MARK: - Retry-After
 
@@ -77,7 +70,7 @@ struct RetryController {
     func tokens(at now: MonotonicTime) -> [String: Double] {
         guard self.countsBudgets else { return [:] }
         var tokens: [String: Double] = [:]
-        for (origin, budget) in self.budgets.all {
+        for (origin, budget) in self.budgets.values {
             let host = origin.target.host
             tokens[host] = min(tokens[host] ?? .infinity, budget.tokens(at: now))
         }
@@ -272,21 +265,13 @@ struct RetryController {
 /// Values by origin; drops meaningless ones each time it has doubled.
 struct OriginTable<Value: Sendable>: Sendable {
     private let least: Int
-    private var values: [Origin: Value] = [:]
-    private var room: Int
+    private(set) var values: [Origin: Value] = [:]
+    private var room = 0
 
     /// Creates a table that is not searched below `least` values.
-    init(least: Int = 1024) {
-        self.least = least
-        self.room = least
-    }
-
-    var count: Int { self.values.count }
+    init(least: Int = 1024) { self.least = least }
 
     var isEmpty: Bool { self.values.isEmpty }
-
-    /// Every value, in no order.
-    var all: some Sequence<(key: Origin, value: Value)> { self.values }
 
     subscript(origin: Origin) -> Value? {
         get { self.values[origin] }
@@ -300,8 +285,8 @@ struct OriginTable<Value: Sendable>: Sendable {
 
     /// Drops meaningless values; searches only if the table has doubled since the last time.
     mutating func forget(where isMeaningless: (Value) -> Bool) {
-        guard self.values.count >= self.room else { return }
+        guard self.values.count >= max(self.least, self.room) else { return }
         self.values = self.values.filter { !isMeaningless($0.value) }
-        self.room = max(self.least, self.values.count * 2)
+        self.room = self.values.count * 2
     }
 }

@@ -62,7 +62,7 @@ struct DelegateDispatcher {
     func didReceive(_ head: ResponseHead, from url: String, _ task: TransferTask) {
         let (all, own) = (self.observer?.response, task.handlers?.observer.response)
         guard all != nil || own != nil else { return }
-        let response = TaskResponse(head, url: url)
+        let response = TaskResponse(url: url, isRevalidated: false, head: head)
         all?(task, response)
         own?(task, response)
     }

@@ -1,5 +1,4 @@
 internal import TidegateCore
-internal import TidegateTransfer
 
 /// The gate at which attempts wait for a path: one watch per target for any number of waiting tasks.
 ///
