@@ -2,19 +2,12 @@ internal import TidegateCore
 
 /// Evidence, and the conclusions from it that rules share.
 struct Facts: Sendable {
-    /// The sender of an ICMP error.
-    enum Sender: Sendable {
-        case thisHost, destination, gateway, router
-
-        /// How a sentence names the sender.
-        var role: String {
-            switch self {
-            case .thisHost: "this host"
-            case .destination: "the host itself"
-            case .gateway: "the gateway"
-            case .router: "a router on the way"
-            }
-        }
+    /// The sender of an ICMP error, as a sentence names it.
+    enum Sender: String, Sendable {
+        case thisHost = "this host"
+        case destination = "the host itself"
+        case gateway = "the gateway"
+        case router = "a router on the way"
     }
 
     /// The evidence.
@@ -206,7 +199,7 @@ struct Facts: Sendable {
     private func clauses(of error: ICMPError, _ sender: Sender, _ cause: Cause) -> [String] {
         // The bare address would be mistaken for the server's.
         let proxy = self.seen.proxy.map { ", connecting to the proxy \($0)" } ?? ""
-        let clause = error.sentence(about: self.seen.peer, role: sender.role) + proxy
+        let clause = error.sentence(about: self.seen.peer, role: sender.rawValue) + proxy
         return switch cause {
         case .router(.absent(let gateway, let link)): ["the gateway \(gateway) does not answer on \(link)", clause]
         case .server(.absent(let host, let link)): ["\(host) does not answer on \(link)", clause]

@@ -52,17 +52,14 @@ enum TidegateProgram {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
             let text = String(cString: argument)
             if text == "--" { return }
-            defer { isValue = self.isFollowedBySecret(text) }
+            // `-u` may be the last of several letters, as in `-qu`. This may also hide the word after another option
+            // that ends in "u".
+            let isShort = text.hasPrefix("-") && !text.hasPrefix("--")
+            defer { isValue = text == "--user" || isShort && text.hasSuffix("u") }
             if let start = isValue ? 0 : self.start(of: text) {
                 memset(argument + start, 0x2A, strlen(argument + start))
             }
         }
-    }
-
-    // `-u` may be the last of several letters, as in `-qu`. This may also hide the word after another option that ends
-    // in "u".
-    private static func isFollowedBySecret(_ text: String) -> Bool {
-        text == "--user" || (text.hasPrefix("-") && !text.hasPrefix("--") && text.hasSuffix("u"))
     }
 
     // The offset of the secret in `--user=USER:PASS` and `-uUSER:PASS`; nil for any other argument.

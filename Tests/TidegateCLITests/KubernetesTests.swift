@@ -128,7 +128,8 @@ import TidegateTestKit
     func consistent() async throws {
         let documents = try await self.manifests("--image", "registry.example:5000/t@sha256:0a")
         let configuration = try #require(documents[0].first { $0.path == "data.tidegate.yml" }?.text)
-        _ = try Configuration.parse(configuration, file: "tidegate.yml")
+        let root = try #require(try YAMLFile.parse(configuration, file: "tidegate.yml"))
+        _ = try Configuration(root, name: "tidegate.yml")
         let pod = Dictionary(grouping: documents[1]) { $0.path.replacing("spec.template.spec.", with: "") }
             .mapValues { $0.map(\.text) }
         #expect(pod["containers.image"] == ["registry.example:5000/t@sha256:0a"])

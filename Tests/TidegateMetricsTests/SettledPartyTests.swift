@@ -40,8 +40,11 @@ import Testing
         }?.value
     }
 
-    private let silence = Attribution(
-        cause: .unknown(.silence), rung: .tcp, evidence: ["no answer, and nothing says why"], silence: .target)
+    private let silence = {
+        var silence = Attribution(party: .unknown, rung: .tcp, evidence: ["no answer, and nothing says why"])
+        (silence.cause, silence.silence) = (.unknown(.silence), .target)
+        return silence
+    }()
 
     @Test("A revision within 30 seconds counts for the party it turned out to be")
     func revised() throws {
@@ -68,7 +71,8 @@ import Testing
 
     @Test("An answered failure counts immediately, and so does every failure if parties are never revised")
     func certain() throws {
-        let answered = Attribution(cause: .server(.refused), rung: .tcp, evidence: ["refused"])
+        var answered = Attribution(party: .theirs, rung: .tcp, evidence: ["refused"])
+        answered.cause = .server(.refused)
         let recorder = self.recorder(settles: true)
         try self.fail(recorder, at: 0, answered)
         #expect(self.count(recorder, .theirs, at: 1) == 1)

@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOEmbedded
+import Synchronization
 import Testing
 import TidegateCore
 import TidegateTestKit
@@ -139,7 +140,9 @@ import TidegateTestKit
     @Test("More concurrent requests than allowed get 503, except for the health checks")
     func limit() async throws {
         let requests = RequestTable(limit: 40)
-        for number in 0..<39 { #expect(requests.take(.init(peer: Self.peer(number), isScrape: true))) }
+        for number in 0..<39 {
+            #expect(requests.places.withLock { $0.take(.init(peer: Self.peer(number), isScrape: true)) })
+        }
         #expect(try await self.fixture.respond("GET", "/metrics", requests: requests).status == 200)
         let response = try await self.fixture.respond("GET", "/metrics", requests: requests)
         #expect(response.status == 503)

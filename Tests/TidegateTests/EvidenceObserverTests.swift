@@ -81,7 +81,8 @@ import TidegateTesting
 
     @Test("An attempt that fails in silence puts its family in doubt, and its party is revised later")
     func silent() throws {
-        let silence = Attribution(cause: .unknown(.silence), rung: .tcp, evidence: [], silence: .target)
+        var silence = Attribution(party: .unknown, rung: .tcp)
+        (silence.cause, silence.silence) = (.unknown(.silence), .target)
         let kind = TaskEvent.Kind.attemptFailed(self.summary(), .timedOut, silence, isCharged: true)
         let attempt = SilentAttempts.Attempt(
             task: try #require(TaskID("00000000-0000-4000-8000-000000000001")), number: 1, party: .unknown,

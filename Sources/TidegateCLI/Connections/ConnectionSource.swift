@@ -94,8 +94,12 @@ enum ConnectionText {
         let heads = ["REMOTE", "TARGET", "DIR", "CONNS", "STALLED", "RTT", "RETRANS", "LIMIT", "ANSWERED"]
         var table = Table(head: heads + (owner == nil ? [] : ["OWNER"]) + ["LAST OUTCOMES (5 m)"])
         for remote in report.remotes {
+            let isOutgoing = remote.remote.direction == .outgoing
+            // For a peer, the port is the local one that it connects to.
+            let port = remote.remote.port.map(String.init) ?? "?"
+            let place = isOutgoing ? "\(remote.remote)" : "\(remote.remote.address) to :\(port)"
             var row: [Table.Cell] = [
-                .init(remote.remote.placeText), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
+                .init(place), .init(remote.target ?? "-"), .init(remote.remote.direction.rawValue),
                 .init("\(remote.connectionCount)"), self.stalled(remote.stalledCount),
                 .init(remote.shortestRoundTrip?.shortText ?? "-"), .init(remote.retransmissionText ?? "-"),
                 .init(remote.limitedBy?.description ?? "-"), .init(self.answered(remote.answered)),
@@ -181,13 +185,6 @@ private struct ConnectionGroup {
         self.remotes.reduce(into: [:]) { sum, remote in
             sum.merge(remote.failures) { $0.merging($1, uniquingKeysWith: +) }
         }
-    }
-}
-
-extension Remote {
-    /// `ADDRESS:PORT`; for a peer, the port is the local one that it connects to.
-    fileprivate var placeText: String {
-        self.direction == .outgoing ? self.description : "\(self.address) to :\(self.port.map(String.init) ?? "?")"
     }
 }
 

@@ -73,12 +73,7 @@ struct FetchRun: Sendable {
     // Why the cookie file could not be written; nil if it was written or none was named.
     private func writeCookies() -> CommandError? {
         guard let file = self.options.http.cookieJar, let jar = self.plan.session.cookies else { return nil }
-        do throws(TextError) {
-            try CookieFile.write(jar, to: file)
-            return nil
-        } catch {
-            return CommandError(error)
-        }
+        return Result { () throws(TextError) in try CookieFile.write(jar, to: file) }.failure.map(CommandError.init)
     }
 
     // Extra places beyond the connections, so that transfers waiting for a retry do not hold up others.
@@ -162,7 +157,7 @@ struct FetchRun: Sendable {
         var options = FetchProgressView.Options(terminal: self.terminal)
         options.writesObjects = self.options.writeOut == .json
         options.writesBody = self.plan.writesBody
-        if self.options.verbose { options.exchanges = ExchangeText(showingSecrets: self.options.showSecrets) }
+        if self.options.verbose { options.exchanges = ExchangeText(showsSecrets: self.options.showSecrets) }
         options.progress = self.options.quiet ? .none : self.options.progress
         if options.progress == .auto {
             // Progress would be interleaved with a body on the same terminal.

@@ -113,10 +113,8 @@ enum FetchText {
 
 /// The exchanges that `fetch -v` prints as they happen, as curl(1) does: `*` notes, `>` sent, `<` received.
 struct ExchangeText {
-    private var shown: [TaskID: (number: Int, count: Int)] = [:]
-    private let showsSecrets: Bool
-
-    init(showingSecrets: Bool) { self.showsSecrets = showingSecrets }
+    private(set) var shown: [TaskID: (number: Int, count: Int)] = [:]
+    let showsSecrets: Bool
 
     /// The lines of a task that have not been returned yet.
     mutating func newLines(of exchanges: [Exchange], _ task: TaskID) -> [String] {

@@ -121,7 +121,9 @@ enum FileNaming {
         guard let slash = hostAndPath.firstIndex(of: "/") else { throw self.nameless(url) }
         let path = hostAndPath[hostAndPath.index(after: slash)...]
         let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        guard !last.isEmpty, let name = self.decoded(last) else { throw self.nameless(url) }
+        guard !last.isEmpty else { throw self.nameless(url) }
+        // RFC 3986 2.1; a segment that does not decode to UTF-8 is used unchanged.
+        let name = String(validating: PercentEncoding.decode(last), as: UTF8.self) ?? String(last)
         guard name != ".", name != "..", name.utf8.count <= 255,
             !name.unicodeScalars.contains(where: { $0.controlsTerminal || $0 == "/" })
         else { throw TextError("the last path segment of \"\(url)\" is not a valid file name; use -o") }
@@ -145,10 +147,5 @@ enum FileNaming {
 
     private static func nameless(_ url: String) -> TextError {
         TextError("no file name in URL \"\(url)\"; use -o")
-    }
-
-    // RFC 3986 2.1; a segment that does not decode to UTF-8 is used unchanged.
-    private static func decoded(_ text: Substring) -> String? {
-        String(validating: PercentEncoding.decode(text), as: UTF8.self) ?? String(text)
     }
 }

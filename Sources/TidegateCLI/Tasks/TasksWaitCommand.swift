@@ -83,7 +83,8 @@ struct TaskWait {
                 self.line.show("waiting \(self.elapsed) for the daemon to come back")
             }
             // Cancelled only when the program exits.
-            try? await Task.sleep(for: min(interval, self.rest))
+            let rest = self.limit.map { max(.milliseconds(1), $0 - (ContinuousClock.now - self.start)) }
+            try? await Task.sleep(for: min(interval, rest ?? .seconds(60)))
             interval = min(interval * 2, .milliseconds(500))
         }
     }
@@ -108,10 +109,6 @@ struct TaskWait {
     }
 
     private var elapsed: String { Duration.seconds((.now - self.start).components.seconds).shortText }
-
-    private var rest: Duration {
-        self.limit.map { max(.milliseconds(1), $0 - (ContinuousClock.now - self.start)) } ?? .seconds(60)
-    }
 
     private var isOver: Bool { self.limit.map { ContinuousClock.now - self.start >= $0 } ?? false }
 }

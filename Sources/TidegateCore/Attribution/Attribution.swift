@@ -15,10 +15,4 @@ public struct Attribution: Sendable, Hashable {
     package init(party: FaultParty, rung: Rung? = nil, evidence: [String] = []) {
         (self.party, self.rung, self.evidence) = (party, rung, evidence)
     }
-
-    /// An attribution from its cause, which determines the party.
-    package init(cause: Cause, rung: Rung? = nil, evidence: [String], silence: SilenceEvidence.Silent? = nil) {
-        self.init(party: cause.party, rung: rung, evidence: evidence)
-        (self.cause, self.silence) = (cause, silence)
-    }
 }

@@ -55,7 +55,12 @@ public enum ServerTrustVerdict: Sendable, Hashable {
     case refused(String)
 }
 
-/// A version of TLS.
-package enum TLSVersion: Sendable, Comparable, CaseIterable {
-    case v1_0, v1_1, v1_2, v1_3
+/// A version of TLS, as configurations name it.
+package enum TLSVersion: String, Sendable, Comparable, CaseIterable {
+    case v1_0 = "TLS10"
+    case v1_1 = "TLS11"
+    case v1_2 = "TLS12"
+    case v1_3 = "TLS13"
+
+    package static func < (left: TLSVersion, right: TLSVersion) -> Bool { left.rawValue < right.rawValue }
 }

@@ -6,6 +6,13 @@ package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
     package init(_ description: String) { self.description = description }
 }
 
+extension Result {
+    /// Why there is no value; nil if there is one.
+    package var failure: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
 extension RawRepresentable<String> where Self: CaseIterable {
     /// The case with this raw value.
     ///

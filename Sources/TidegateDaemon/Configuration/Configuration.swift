@@ -183,12 +183,6 @@ extension Configuration {
         return root
     }
 
-    /// Reads the configuration from the text of a file; `file` is its name in messages.
-    package static func parse(_ text: String, file: String) throws(ConfigurationError) -> Configuration {
-        guard let root = try YAMLFile.parse(text, file: file) else { return Configuration() }
-        return try Configuration(root, name: file)
-    }
-
     /// Reads a configuration; `name` stands for all of it in messages.
     init(_ root: ConfigurationNode, name file: String) throws(ConfigurationError) {
         var problems = ProblemList()

@@ -35,7 +35,9 @@ struct ConfigurationText {
         case .scalar(let text): return [self.scalar(self.redacted(text))]
         case .list(let nodes):
             guard !nodes.isEmpty else { return ["[]"] }
-            return nodes.flatMap { node in self.indented(self.lines(of: node), after: "- ") }
+            return nodes.flatMap { node in
+                self.lines(of: node).enumerated().map { ($0 == 0 ? "- " : "  ") + $1 }
+            }
         case .section(let entries):
             guard !entries.isEmpty else { return ["{}"] }
             return entries.flatMap { entry in self.lines(of: entry) }
@@ -86,10 +88,6 @@ struct ConfigurationText {
 
     private func redactedTarget(_ text: String) -> String {
         self.shown == nil ? Secrets.target(text) : URLRedaction.toOrigin.target(from: text)
-    }
-
-    private func indented(_ lines: [String], after mark: String) -> [String] {
-        lines.enumerated().map { ($0 == 0 ? mark : "  ") + $1 }
     }
 
     // Quoted as in JSON, unless nothing in the text has a meaning in YAML.

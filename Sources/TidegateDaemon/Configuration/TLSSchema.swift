@@ -42,10 +42,7 @@ enum TLSSchema {
     }.documented("The same keys for single hosts, whose policies take this one's place.", default: "{}")
 
     static func check(_ policy: ServerTrustPolicy, _ section: inout SectionCheck) {
-        do throws(ConfigurationValueError) {
-            try policy.validate()
-        } catch {
-            section.add(error.problem)
-        }
+        let error = Result { () throws(ConfigurationValueError) in try policy.validate() }.failure
+        if let error { section.add(error.problem) }
     }
 }

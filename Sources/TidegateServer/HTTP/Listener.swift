@@ -123,12 +123,6 @@ enum ListenPlace: Sendable, Hashable {
     case inherited(CInt)
 }
 
-extension Result {
-    fileprivate var failure: Failure? {
-        if case .failure(let error) = self { error } else { nil }
-    }
-}
-
 /// The event loops of all servers in a process.
 package enum ServerLoops {
     /// NIO's own group, which lives as long as the process.

@@ -165,7 +165,8 @@ extension TaskDescription {
             guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
             let file = FileLocation(path, below: request.options.confinedTo)
             let identity = Result { () throws(FileError) in try FileIdentity.of(file) }
-            return .file(path, try identity.mapError { TaskError(reason: .fileError, underlying: $0.description) }.get())
+                .mapError { TaskError(reason: .fileError, underlying: $0.description) }
+            return .file(path, try identity.get())
         }
     }
 

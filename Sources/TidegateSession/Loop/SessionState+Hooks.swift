@@ -210,9 +210,7 @@ extension SessionState {
     ) {
         live.hook = .none
         record.clocks.bytesMoved(at: self.tasks.now)
-        do throws(TaskError) {
-            try TaskRequest.check(headers)
-        } catch {
+        if let error = Result(catching: { () throws(TaskError) in try TaskRequest.check(headers) }).failure {
             return AttemptRules.cannotStart(record, .invalidRequest, error.underlying, in: &self)
         }
         let hop = record.hop

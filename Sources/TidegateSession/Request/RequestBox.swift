@@ -41,15 +41,12 @@ final class RequestBox: Sendable {
     }
 
     private static func policyError(of parts: Parts) -> ConfigurationValueError? {
-        do throws(ConfigurationValueError) {
+        Result { () throws(ConfigurationValueError) in
             try parts.options.gate?.validate()
             try parts.options.retry?.validate()
             try parts.options.tls?.validate()
             try parts.options.proxy?.validate()
-            return nil
-        } catch {
-            return error
-        }
+        }.failure
     }
 
     private static func kind(of parts: Parts) -> TaskKind {

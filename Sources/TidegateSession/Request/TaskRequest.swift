@@ -139,13 +139,10 @@ public struct TaskRequest: Sendable {
     ///
     /// It opens nothing, and makes only the directories that the request asks for.
     package var fileProblem: String? {
-        do throws(FileError) {
+        Result { () throws(FileError) in
             if let file = self.bodyFile { _ = try FileIdentity.of(file) }
             _ = try self.paths?.checked(makingDirectories: self.options.createsDirectories)
-        } catch {
-            return error.description
-        }
-        return nil
+        }.failure?.description
     }
 
     /// False if the task is confined to directories and the path is below none of them.

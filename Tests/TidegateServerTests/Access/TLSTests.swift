@@ -69,12 +69,12 @@ import TidegateTestKit
     func versions() async throws {
         let authority = try await TestAuthority()
         let identity = try await authority.sign(["localhost"])
-        let source = try ScriptedAccessPolicy(try .encrypted(identity) { $0.maximumVersion = .tls12 })
+        let source = try ScriptedAccessPolicy(try .encrypted(identity) { $0.maximumVersion = .v1_2 })
         try await Fixture().serving(source) { port in
             let curl = Curl(authority: authority, port: port)
             #expect(try await curl.status("/-/healthy", "--tls-max", "1.2") == 200)
             #expect(try await curl.get("/-/healthy", "--tlsv1.3").status == 35)
-            try source.use(try .encrypted(identity) { $0.minimumVersion = .tls13 })
+            try source.use(try .encrypted(identity) { $0.minimumVersion = .v1_3 })
             #expect(try await curl.status("/-/healthy", "--tlsv1.3") == 200)
             #expect(try await curl.get("/-/healthy", "--tls-max", "1.2").status == 35)
         }

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 import Testing
-import TidegateCore
 import TidegateLoop
 import TidegateTestKit
 
+@testable import TidegateCore
 @testable import TidegateServer
 
 /// A daemon with one task.

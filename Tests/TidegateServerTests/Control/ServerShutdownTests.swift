@@ -2,10 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
-import TidegateCore
 import TidegateLoop
 import TidegateTestKit
 
+@testable import TidegateCore
 @testable import TidegateServer
 
 @Suite(.timeLimit(.minutes(5)), .serialized)

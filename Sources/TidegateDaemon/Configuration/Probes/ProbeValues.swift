@@ -98,7 +98,7 @@ extension ValueParser<TLSVersion> {
     static let tlsVersion = ValueParser.text(
         "a TLS version", or: "is not a TLS version (TLS10, TLS11, TLS12 or TLS13)"
     ) {
-        ["TLS10": TLSVersion.v1_0, "TLS11": .v1_1, "TLS12": .v1_2, "TLS13": .v1_3][$0]
+        TLSVersion(rawValue: $0)
     }
 }
 

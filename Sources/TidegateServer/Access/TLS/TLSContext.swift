@@ -2,6 +2,7 @@ internal import Glibc
 internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
+internal import TidegateCore
 
 /// The state shared by all TLS connections under one policy.
 struct TLSContext: Sendable {
@@ -65,7 +66,7 @@ extension TLSServerConfiguration {
         let older = self.cipherSuites.filter { $0.contains("_WITH_") }
         if !older.isEmpty {
             configuration.cipherSuites = older.joined(separator: ":")
-        } else if self.maximumVersion == .tls13 {
+        } else if self.maximumVersion == .v1_3 {
             // Only TLS 1.3 suites remain, and those cannot be selected individually.
             configuration.minimumTLSVersion = .tlsv13
         } else {
@@ -99,13 +100,13 @@ extension TLSServerConfiguration {
     }
 }
 
-extension TLSServerConfiguration.Version {
-    fileprivate var version: TLSVersion {
+extension TidegateCore.TLSVersion {
+    fileprivate var version: NIOSSL.TLSVersion {
         switch self {
-        case .tls10: .tlsv1
-        case .tls11: .tlsv11
-        case .tls12: .tlsv12
-        case .tls13: .tlsv13
+        case .v1_0: .tlsv1
+        case .v1_1: .tlsv11
+        case .v1_2: .tlsv12
+        case .v1_3: .tlsv13
         }
     }
 }

@@ -74,7 +74,8 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.state = .passing
         guard case .success(let policy) = result else { return context.close(promise: nil) }
         if let tls = policy.tls {
-            guard Self.beginsHandshake(buffers) else { return self.refuse(context) }
+            let first = buffers.first { $0.readableBytes > 0 }?.readableBytesView.first
+            guard first == Self.handshake else { return self.refuse(context) }
             do {
                 try context.pipeline.syncOperations.addHandlers(tls.handlers(), position: .after(self))
             } catch {
@@ -86,10 +87,6 @@ final class TLSDetectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if self.isInputClosed { context.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
         if self.isReadPending { context.read() }
         context.pipeline.syncOperations.removeHandler(self, promise: nil)
-    }
-
-    private static func beginsHandshake(_ buffers: [ByteBuffer]) -> Bool {
-        buffers.first { $0.readableBytes > 0 }?.readableBytesView.first == self.handshake
     }
 
     // As in Go's servers, a client that speaks HTTP to an HTTPS port gets the reason.

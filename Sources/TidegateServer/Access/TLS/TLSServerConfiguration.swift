@@ -1,16 +1,7 @@
+package import TidegateCore
+
 /// The endpoint's certificate and TLS options, and its requirements for clients.
 package struct TLSServerConfiguration: Sendable, Hashable {
-    /// The versions of TLS.
-    package enum Version: String, Sendable, CaseIterable, Comparable {
-        case tls10 = "TLS10"
-        case tls11 = "TLS11"
-        case tls12 = "TLS12"
-        case tls13 = "TLS13"
-
-        /// Older versions come first.
-        package static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
-    }
-
     /// Whether clients need a certificate, in the spelling of web.yml, which uses the names of Go's crypto/tls.
     package enum ClientCertificate: String, Sendable, CaseIterable {
         case none = "NoClientCert"
@@ -42,9 +33,9 @@ package struct TLSServerConfiguration: Sendable, Hashable {
     /// The accepted subject alternative names; a client's certificate needs one of them, and nil accepts any.
     package var allowedClientNames: Set<String>?
     /// The oldest version offered.
-    package var minimumVersion = Version.tls12
+    package var minimumVersion = TLSVersion.v1_2
     /// The newest version offered.
-    package var maximumVersion = Version.tls13
+    package var maximumVersion = TLSVersion.v1_3
     /// The cipher suites offered, preferred first, from ``supportedCipherSuites``; empty for the library's default.
     package var cipherSuites: [String] = []
     /// The curves offered, preferred first; empty for the library's default.

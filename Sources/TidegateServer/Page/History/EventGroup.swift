@@ -88,11 +88,7 @@ struct EventGroup: Sendable {
         var groups: [EventGroup] = []
         for part in self.parts(of: lines) {
             let group = EventGroup(part, first: part[0].time)
-            if group.cause.isWorse {
-                self.add(group, to: &groups)
-            } else if !self.end(group, in: &groups) {
-                self.add(group, to: &groups)
-            }
+            if group.cause.isWorse || !self.end(group, in: &groups) { self.add(group, to: &groups) }
         }
         return groups
     }

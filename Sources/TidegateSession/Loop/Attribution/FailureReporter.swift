@@ -72,10 +72,9 @@ struct FailureReporter {
         if let local = live.contact?.local, !self.gate.paths.holdsAddress(local) { return true }
         // The watch may not have delivered the newest verdict yet.
         let newest = self.gate.paths.current(target.target).verdict
-        for verdict in [target.verdict(for: live.contact?.remote), newest] {
-            if verdict.level != .unknown, verdict.level < .routed { return true }
+        return [target.verdict(for: live.contact?.remote), newest].contains {
+            $0.level != .unknown && $0.level < .routed
         }
-        return false
     }
 
     /// True if an attempt ended in silence while nothing beyond this host or its gateway answers: that shows nothing
