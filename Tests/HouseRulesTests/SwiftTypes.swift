@@ -7,9 +7,6 @@ struct TypeReport {
     let module: String
     var declaringFile: String?
     var extensionFiles: Set<String> = []
-    var isClass = false
-    /// Every identifier in the declarations of its stored properties.
-    var stored: Set<String> = []
 }
 
 /// Reads declarations of types out of Swift source: braces and keywords, no more.
@@ -39,9 +36,6 @@ struct TypeScanner {
                 self.declare(name, header, in: file.path)
                 pending = (name, header.kind == "extension")
             }
-            if let scope = scopes.last, let type = scope.type, scope.depth == depth, Self.isStored(line) {
-                self.types[type]?.stored.formUnion(identifiers(inCode: line))
-            }
             for character in line {
                 if character == "{" {
                     depth += 1
@@ -63,15 +57,8 @@ struct TypeScanner {
             report.extensionFiles.insert(path)
         } else {
             report.declaringFile = path
-            report.isClass = ["class", "actor"].contains(header.kind)
         }
         self.types[name] = report
-    }
-
-    private static func isStored(_ line: String) -> Bool {
-        let tokens = line.split(whereSeparator: { " \t".contains($0) })
-        guard let first = tokens.first(where: { !Self.isModifier($0) }) else { return false }
-        return ["let", "var"].contains(first) && !tokens.contains("static") && !line.contains("{")
     }
 
     private static func isModifier(_ token: Substring) -> Bool {

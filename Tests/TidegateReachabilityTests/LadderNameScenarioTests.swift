@@ -1,5 +1,5 @@
 internal import Testing
-internal import TidegateCore
+@testable internal import TidegateCore
 internal import TidegateTestKit
 
 @testable internal import TidegateReachability
@@ -12,7 +12,7 @@ struct LadderNameScenarioTests {
         try hosts.there.start([
             "dnsmasq", "--keep-in-foreground", "--no-resolv", "--no-hosts", "--no-daemon", "--listen-address=10.0.0.1",
             "--bind-interfaces", "--local=/test/", "--address=/good.test/198.51.100.2", "--local-ttl=77",
-            "--address=/a.root-servers.net/198.41.0.4",
+            "--address=/a.root-servers.net/198.41.0.4", "--local=/root-servers.net/",
         ])
     }
 
@@ -96,6 +96,45 @@ struct LadderNameScenarioTests {
             verdict: Verdict(level: .routed))
         let failure = await checker.check(request).failure
         #expect(failure?.reason == .resolverTimeout && failure?.party == .unknown, "\(failure.map { "\($0)" } ?? "")")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("A forwarder that answers from what it has kept, and fails for a new name, is no sign of the internet")
+    func keptNames() async throws {
+        let hosts = try VethPairFixture()
+        let server = try ScriptedNameServer(after: .zero, at: try address("10.0.0.1"), in: hosts.there) { question in
+            let name = Array(question.dropFirst(12).prefix { $0 != 0 }) + [0]
+            let isKept = DNSMessageBytes.name("a.root-servers.net") == name
+            return [
+                DNSMessageBytes(code: isKept ? 0 : 2, answers: isKept ? [.init(1, [198, 41, 0, 4])] : []).reply(
+                    to: question)
+            ]
+        }
+        let ladder = LadderFixture(hosts)
+        _ = await ladder.fixture.first()
+        let explanation = await ladder.diagnostics.diagnose(
+            .internet, families: [.ipv4], within: .seconds(5), walksToInternet: false)
+        #expect(explanation.cause == .unknown(.forwarder), "\(explanation)")
+        let dns = try #require(explanation.report(.dns))
+        #expect(dns.text.contains("resolver 10.0.0.1: SERVFAIL for a name that it has not kept"), "\(dns.text)")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "Beside a forwarder that answers, silent targets in two networks show that the way out is dead, one does not",
+        arguments: [(["198.51.100.2:80", "203.0.113.2:80"], FaultParty.upstream), (["198.51.100.2:80"], nil)])
+    func silentTargets(_ targets: [String], _ party: FaultParty?) async throws {
+        let hosts = try VethPairFixture()
+        let server = try self.serve(hosts)
+        let web = ScriptedHTTPChecker()
+        let checks = try targets.map { (try Target($0), TargetCheck(.tcp, interval: .seconds(3600))) }
+        let ladder = LadderFixture(hosts, web: web, targets: Dictionary(checks) { first, _ in first })
+        #expect(await self.isServing(ladder))
+        #expect(await eventually { ladder.fixture.monitor.status.checks.values.allSatisfy { $0.isReached == true } })
+        web.say { _ in HTTPCheck.Result(reached: nil, failure: .timedOut) }
+        let explanation = await ladder.diagnostics.diagnose(
+            .internet, families: [.ipv4], within: .seconds(5), walksToInternet: false)
+        #expect(explanation.party == party, "\(explanation)")
         withExtendedLifetime(server) {}
     }
 

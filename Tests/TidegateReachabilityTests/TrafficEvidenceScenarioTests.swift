@@ -129,11 +129,8 @@ struct TrafficEvidenceScenarioTests {
 extension MonitorFixture {
     /// An attempt of a task succeeded.
     fileprivate func succeed(from local: IPAddress, to remote: IPAddress) {
-        var generator = SystemRandomNumberGenerator()
-        let time = TestTime()
-        let summary = AttemptSummary(
-            number: 1, method: "GET", status: 200, duration: .zero, phases: .init(), remote: remote, local: local)
-        let id = TaskID(at: time.wall(), using: &generator)
-        self.bus.publish(.task(TaskEvent(id: id, taskKind: .data, kind: .attemptSucceeded(summary))))
+        let now = TestTime().monotonic()
+        self.monitor.recorder.record(
+            .success(.init(from: local, to: remote, isEncrypted: false, connect: nil, start: now, end: now)))
     }
 }

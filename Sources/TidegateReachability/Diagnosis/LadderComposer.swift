@@ -62,8 +62,11 @@ struct LadderComposer {
             let (cause, rung) = finder.cause(of: RungReport(rung: .dns, status: .bad, reason: .resolverFailed))
             return self.ladder(rungs, cause, rung)
         }
-        // Without a walk, no party beyond the gateway was contacted.
-        guard path.walk != nil else { return Explanation.Ladder(family: self.family, rungs: rungs) }
+        // A forwarder may answer what it has kept: targets in two networks decide. Without them and without a walk, no
+        // party beyond the gateway was contacted.
+        let lost = path.web.filter(\.value.isUnanswered).keys
+        let isCutOff = self.findings.name?.isForwarded ?? false && Set(lost.map(\.network)).count > 1
+        guard path.walk != nil || isCutOff else { return Explanation.Ladder(family: self.family, rungs: rungs) }
         let cause = finder.silence(.target)
         return self.ladder(rungs, cause, DecisionTable.rung(of: cause, shownBy: .internet))
     }

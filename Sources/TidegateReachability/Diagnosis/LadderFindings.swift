@@ -39,6 +39,9 @@ struct NameFindings: Sendable {
     /// Whether previously reached targets accepted a connection in the meantime.
     var targets: [IPAddress: HTTPCheck.Result] = [:]
 
+    /// True if targets were asked and none of them answered.
+    var areTargetsCutOff: Bool { !self.targets.isEmpty && self.targets.values.allSatisfy(\.isUnanswered) }
+
     /// How long the fastest server took to answer; nil if none answered.
     var delay: Duration? { self.servers.compactMap(\.delay).min() }
 

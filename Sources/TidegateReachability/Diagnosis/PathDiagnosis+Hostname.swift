@@ -83,6 +83,7 @@ extension PathDiagnosis {
             for family in families { group.addTask { await self.wayOut(family, since: start) } }
             if besideTargets { group.addTask { await self.targets() } }
             group.addTask { NamePart(isTime: await self.pause(for: Thresholds.nameQueryBesideOthers)) }
+            var areTargetsAsked = !besideTargets
             var (silent, isTime, left) = (usable.count, false, usable.count + families.count + (besideTargets ? 2 : 1))
             for await part in group {
                 found.walks.merge(part.walks) { $1 }
@@ -91,7 +92,12 @@ extension PathDiagnosis {
                 if let (position, server) = part.server { (found.servers[position], silent) = (server, silent - 1) }
                 isTime = isTime || part.isTime
                 if !part.isTime { left -= 1 }
-                let hasAnswer = found.servers.contains { $0.hasAnswered && !$0.deniesControl }
+                areTargetsAsked = areTargetsAsked || part.areTargets
+                // A forwarder may answer what it has kept, so that a target has to answer as well.
+                let isBacked = areTargetsAsked && !found.areTargetsCutOff
+                let hasAnswer = found.servers.contains {
+                    $0.hasAnswered && !$0.deniesControl && (isBacked || !$0.isForwarder)
+                }
                 let isEnough = silent == 0 ? hasAnswer : isTime && (hasAnswer || found.isSilenceExplained)
                 if isEnough || left == 0 { group.cancelAll() }
             }
@@ -109,7 +115,8 @@ extension PathDiagnosis {
 
     private func targets() async -> NamePart {
         guard await self.pause(for: Thresholds.patience) else { return NamePart() }
-        return NamePart(targets: await self.diagnostics.targets(within: Thresholds.certainty - Thresholds.patience))
+        let limit = Thresholds.certainty - Thresholds.patience
+        return NamePart(targets: await self.diagnostics.targets(within: limit), areTargets: true)
     }
 
     private func wayOut(_ family: AddressFamily, since start: MonotonicTime) async -> NamePart {
@@ -191,14 +198,11 @@ extension PathDiagnosis {
         server.record(outcome, sent: start, at: self.now)
         // A forwarder answers known names though it reaches no other server, so a new one is asked for as well.
         guard server.isForwarder, case .answered = outcome else { return server }
-        let zone = PathDiagnosis.controlName.drop { $0 != "." }
-        let labels = (0..<2).map { _ in "tidegate-\(String(UInt32.random(in: .min ... .max), radix: 36))" }
-        let answers = await labels.concurrentMap(until: { $0.last?.isAnswer ?? false }) {
-            await self.diagnostics.dependencies.query($0 + zone, .a, address, within: limit)
-        }
-        guard !Task.isCancelled, let new = answers.last, !answers.contains(where: \.isAnswer) else {
-            return server
-        }
+        let label = "tidegate-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        let new = await self.diagnostics.dependencies.query(
+            label + PathDiagnosis.controlName.drop { $0 != "." }, .a, address, within: limit)
+        // A cancelled query proves nothing.
+        guard !Task.isCancelled, !new.isAnswer else { return server }
         (server.control, server.hasOnlyKept) = (new, true)
         return server
     }
@@ -210,5 +214,6 @@ private struct NamePart {
     var walks: [IPAddress: HopWalkResult] = [:]
     var gateways: [IPAddress: GatewayFindings] = [:]
     var targets: [IPAddress: HTTPCheck.Result] = [:]
+    var areTargets = false
     var isTime = false
 }

@@ -54,13 +54,15 @@ extension PathDiagnostics {
             checked.filter { status.checks[$0.target]?.isAnswered ?? false }
             + checked.filter { status.checks[$0.target]?.isWayOutFailing ?? false }
         let questions = gateways.flatMap { gateway in
-            asked.compactMap { target in
+            // Targets of one network may fail together for a reason of their own.
+            var networks: Set<ArraySlice<UInt8>> = []
+            return asked.compactMap { target in
                 target.addresses.first { $0.verdict.path?.gateway == gateway }.map {
                     HTTPCheck.Request(
                         url: HTTPURL(scheme: .http, target: target.target), address: $0.address, lastStage: .connect,
                         limit: limit)
                 }
-            }.prefix(2)
+            }.filter { networks.insert($0.address.network).inserted }.prefix(2)
         }
         let answers = await questions.concurrentMap { ($0.address, await self.web.check($0)) }
         return Dictionary(answers) { first, _ in first }
@@ -88,4 +90,9 @@ extension PathDiagnostics {
             return path.gateway == own.gateway && path.interface == own.interface
         }
     }
+}
+
+extension IPAddress {
+    /// The octets that addresses of one network have in common, as far as strangers can tell: /16, or /32 for IPv6.
+    var network: ArraySlice<UInt8> { self.octets.prefix(self.family == .ipv4 ? 2 : 4) }
 }

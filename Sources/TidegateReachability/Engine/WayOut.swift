@@ -72,7 +72,7 @@ final class WayOut {
         if self.health.isCurrent(at: self.publisher.time.monotonic()) { answer(self) } else { self.diagnose(answer) }
     }
 
-    /// Calls everybody back who waits.
+    /// Runs what waits for the end of a diagnosis.
     func releaseAll() {
         let calls = self.waiting
         self.waiting = []

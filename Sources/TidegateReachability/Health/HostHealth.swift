@@ -9,13 +9,13 @@ struct HostHealth {
 
     enum Input: Sendable {
         case traffic(TrafficEvidence)
-        /// Somebody reads the diagnosis, or it may look different now.
+        /// A client reads the diagnosis, or the ladder may look different now.
         case viewed
         /// The published path has changed.
         case path(PathEvent)
         /// A check of a target has ended.
         case checked(TargetCheckEvent)
-        /// Somebody needs a diagnosis that ends after now.
+        /// A caller waits for a diagnosis that ends after now.
         case asked
         /// The diagnosis of this round has ended.
         case diagnosed(round: Int, HostFindings)
@@ -33,7 +33,7 @@ struct HostHealth {
         /// ``latest`` or what the measurements prove is new.
         case known
         case publish(HostDiagnosis)
-        /// The diagnosis that somebody waited for has ended.
+        /// The diagnosis that callers wait for has ended.
         case ended
         case diagnose(round: Int)
     }

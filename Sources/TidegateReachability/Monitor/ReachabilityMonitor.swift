@@ -138,7 +138,7 @@ package struct ReachabilityMonitor: PathSource, Sendable {
         await self.answer { $0.outage(at: address, through: gateway, $1) } ?? nil
     }
 
-    /// Requests a diagnosis for somebody who reads it.
+    /// Requests a diagnosis for a client that reads it.
     package func viewed() { self.send { $0.viewed() } }
 
     /// Takes what requests and connections of this host show about its ways out.

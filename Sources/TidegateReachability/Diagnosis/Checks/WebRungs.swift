@@ -180,3 +180,8 @@ enum InternetRung {
         }
     }
 }
+
+extension HTTPCheck.Result {
+    /// True if the host itself did not answer the connection.
+    var isUnanswered: Bool { !self.hasReached(.connect) && WebRungs.connectFailure(self) != .refused }
+}
