@@ -118,7 +118,8 @@ import TidegateTesting
         _ = self.names(.traffic(.silence(since: self.since(1))), at: 2)
         _ = self.names(.diagnosed(round: 1, Self.outage), at: 3)
         #expect(
-            self.names(.traffic(.answer), at: 4) == [] && self.health.deadline == self.since(5), "three seconds after the last")
+            self.names(.traffic(.answer), at: 4) == [] && self.health.deadline == self.since(5),
+            "three seconds after the last")
     }
 
     @Test("A diagnosis revises the parties of silent attempts from before it")
