@@ -207,6 +207,8 @@ import TidegateTestKit
         var isAboutTarget = false
         /// Whether the targets are on this host's own link.
         var isOnLink = false
+        /// Why nothing works, according to the diagnosis; nil if it finds no fault.
+        var outage: Cause?
         var clear: JSONValue
     }
 
@@ -241,6 +243,12 @@ import TidegateTestKit
             testDescription: "a target fails at the provider", targets: [(false, .upstream, .timeout)], holding: [.dns],
             isAboutTarget: true, clear: false),
         Situation(
+            testDescription: "all ways end behind one router beyond the provider", targets: [], holding: [],
+            outage: .onTheWay(.ends(after: IPAddress(ipv4: 0xC000_0201))), clear: true),
+        Situation(
+            testDescription: "nothing answers beyond the router", targets: [], holding: [],
+            outage: .provider(.nothingBeyond(gateway: nil)), clear: false),
+        Situation(
             testDescription: "nothing is checked yet", targets: [(nil, .unknown, .timeout)], holding: nil, clear: .null),
         Situation(
             testDescription: "the kernel has not been read", targets: [], holding: nil, level: .unknown, clear: .null),
@@ -267,7 +275,10 @@ import TidegateTestKit
         }
         let diagnosis = situation.holding.map { rungs in
             let ladder = Explanation.Ladder(family: .ipv4, rungs: rungs.map { RungReport(rung: $0, status: .ok) })
-            let explanation = Explanation(target: "the internet", addresses: [], ladders: [ladder], conclusion: .works)
+            var explanation = Explanation(
+                target: "the internet", addresses: [], ladders: [ladder],
+                conclusion: situation.outage == nil ? .works : .broken)
+            (explanation.cause, explanation.party) = (situation.outage, situation.outage?.party)
             return HostDiagnosis(explanation: explanation, time: fixture.time.wall())
         }
         fixture.view.change { [status] in ($0.status, $0.diagnosis) = (status, diagnosis) }

@@ -29,8 +29,9 @@ package struct GuardAnswer: Sendable, Hashable {
         } else if check?.isReached == true, verdict?.path?.gateway == nil || diagnosis?.isBroken != true {
             self.isClear = true
         } else if let diagnosis, diagnosis.state == .decided, diagnosis.explanation.conclusion != .notChecked {
-            self.isClear = !diagnosis.isBroken
-            if diagnosis.isBroken {
+            // The way beyond the provider is not this side, either.
+            self.isClear = !diagnosis.isBroken || diagnosis.explanation.party == .path
+            if self.isClear == false {
                 self.party = diagnosis.explanation.party
                 self.cause = diagnosis.explanation.cause?.description ?? diagnosis.sentence
             }
