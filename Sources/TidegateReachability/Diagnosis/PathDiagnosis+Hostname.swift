@@ -60,7 +60,7 @@ extension PathDiagnosis {
         let limit = self.limitForNames
         return await self.asked(
             findings, await self.routes(to: settings.nameservers), families, besideTargets: true
-        ) { await self.queryControlName($0, within: limit) }
+        ) { await self.queryNewName(await self.queryControlName($0, within: limit), within: limit) }
     }
 
     // A short diagnosis reserves part of its time for the steps after the name.
@@ -196,13 +196,18 @@ extension PathDiagnosis {
             PathDiagnosis.controlName, .a, address, within: limit)
         server.control = outcome
         server.record(outcome, sent: start, at: self.now)
+        return server
+    }
+
+    private func queryNewName(_ server: ResolverFindings, within limit: Duration) async -> ResolverFindings {
         // A forwarder answers known names though it reaches no other server, so a new one is asked for as well.
-        guard server.isForwarder, case .answered = outcome else { return server }
+        guard server.isForwarder, case .answered? = server.control else { return server }
         let label = "tidegate-\(String(UInt32.random(in: .min ... .max), radix: 36))"
         let new = await self.diagnostics.dependencies.query(
-            label + PathDiagnosis.controlName.drop { $0 != "." }, .a, address, within: limit)
+            label + PathDiagnosis.controlName.drop { $0 != "." }, .a, server.server, within: limit)
         // A cancelled query proves nothing.
         guard !Task.isCancelled, !new.isAnswer else { return server }
+        var server = server
         (server.control, server.hasOnlyKept) = (new, true)
         return server
     }
