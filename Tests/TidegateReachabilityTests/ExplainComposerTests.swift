@@ -91,7 +91,7 @@ struct ExplainComposerTests {
         #expect(lacking.conclusion == .notChecked && lacking.firstFailure == nil)
         #expect(lacking.cause == .thisHost(.noDescriptor) && lacking.party == .mine)
         #expect(lacking.advice == "Raise LimitNOFILE= in the unit, or ulimit -n.")
-        #expect(HostFindings(findings).evidence.isEmpty)
+        #expect(HostFindings(findings).proof.evidence.isEmpty)
     }
 
     @Test("A missing descriptor hides neither an answer nor what the kernel reports")
@@ -375,8 +375,8 @@ struct ExplainComposerTests {
         (findings.links, findings.paths, findings.name) = ([Self.eth0], [.ipv4: way4, .ipv6: way6], name)
         let host = HostFindings(findings)
         #expect(host.explanation.conclusion == .broken)
-        #expect(host.evidence[.ipv4]?.witnesses == [Witness(.resolver, .nothing)])
-        #expect(host.evidence[.ipv6] == host.evidence[.ipv4])
+        #expect(host.proof.evidence[.ipv4]?.witnesses == [Witness(.resolver, .nothing)])
+        #expect(host.proof.evidence[.ipv6] == host.proof.evidence[.ipv4])
     }
 
     @Test("A name query that this host did not send is its own failure, and no witness of a silence")
@@ -390,7 +390,7 @@ struct ExplainComposerTests {
             name.servers = [ResolverFindings(server: Self.server4, verdict: verdict, control: outcome)]
             findings.name = name
             let host = HostFindings(findings)
-            #expect(host.evidence[.ipv4]?.witnesses == witnesses, "\(outcome)")
+            #expect(host.proof.evidence[.ipv4]?.witnesses == witnesses, "\(outcome)")
             #expect((host.explanation.party == .mine) == witnesses.isEmpty, "\(host.explanation)")
         }
     }
@@ -404,8 +404,8 @@ struct ExplainComposerTests {
         var findings = LadderFindings(target: .internet, families: [.ipv4])
         (findings.links, findings.paths) = ([Self.eth0], [.ipv4: way])
         let host = HostFindings(findings)
-        #expect(host.evidence[.ipv4]?.witnesses == [Witness(.hopWalk, .beyond(Self.server4))])
-        #expect(host.evidence[.ipv4].map { DecisionTable.cause(of: $0).party } == .path)
+        #expect(host.proof.evidence[.ipv4]?.witnesses == [Witness(.hopWalk, .beyond(Self.server4))])
+        #expect(host.proof.evidence[.ipv4].map { DecisionTable.cause(of: $0).party } == .path)
     }
 
     @Test(

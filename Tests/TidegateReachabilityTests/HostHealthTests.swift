@@ -130,7 +130,7 @@ import TidegateTesting
         #expect(self.names(.traffic(.attempt(attempt)), at: 1) == [])
         _ = self.names(.traffic(.silenceOf(.unknown, since: self.since(0))), at: 1)
         var found = Self.outage
-        found.evidence = [
+        found.proof.evidence = [
             .ipv4: SilenceEvidence(
                 silent: .target, gateway: .answers(IPAddress(ipv4: 0x0A00_0001)),
                 witnesses: [Witness(.hopWalk, .gateway)])

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import Testing
 internal import TidegateCore
 @testable internal import TidegateNetwork
@@ -52,6 +53,18 @@ struct NamespaceScenarioTests {
         watch.cancel()
     }
 
+    @Test("A monitor that is stopped in mid-diagnosis ends the diagnosis, and answers those that wait for it")
+    func stoppedDiagnosis() async throws {
+        let diagnoser = EndlessDiagnoser()
+        let fixture = MonitorFixture(try VethPairFixture().here, diagnoser: { _, _ in diagnoser })
+        _ = await fixture.first()
+        let waiting = Task { await fixture.monitor.diagnose() }
+        #expect(await eventually { diagnoser.state.load(ordering: .relaxed) == 1 })
+        fixture.monitor.stop()
+        await waiting.value
+        #expect(await eventually { diagnoser.state.load(ordering: .relaxed) == 2 })
+    }
+
     @Test("A monitor can be stopped twice, in the middle of a question, and from its own thread")
     func stopping() async throws {
         let hosts = try VethPairFixture()
@@ -81,5 +94,18 @@ struct NamespaceScenarioTests {
         let gate = VerdictRecorder()
         monitor.watch(try Target("10.0.0.7"), sink: gate.handler).cancel()
         #expect(gate.levels == [.unknown], "a monitor that has ended holds nobody back")
+    }
+}
+
+/// Diagnoses until its Swift task is cancelled.
+private final class EndlessDiagnoser: HostDiagnoser {
+    /// 1 once it has begun, 2 once it has been cancelled.
+    let state = Atomic(0)
+
+    func diagnoseHost(within limit: Duration) async -> HostFindings {
+        self.state.store(1, ordering: .relaxed)
+        while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
+        self.state.store(2, ordering: .relaxed)
+        return HostHealthTests.outage
     }
 }

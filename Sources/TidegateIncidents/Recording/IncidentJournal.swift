@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// What keeps incidents for longer than a process.
+/// A store that keeps incidents for longer than a process.
 package protocol IncidentJournal: Sendable {
     /// Writes changes of incidents in one transaction; the completion is called on another thread.
     func record(_ changes: [IncidentChange], _ completion: @escaping @Sendable (_ isWritten: Bool) -> Void)
@@ -24,7 +24,7 @@ package enum IncidentChange: Sendable, Hashable {
     case cover(Coverage.Span)
 }
 
-/// What is newer in a recorder than in its journal: incidents by id, and the span that lasts.
+/// The part of a recorder that its journal lacks: incidents by id, and the span that lasts.
 package struct IncidentsNow: Sendable {
     package let open: [String: Incident]
     package let span: Coverage.Span

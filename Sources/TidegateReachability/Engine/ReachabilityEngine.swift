@@ -29,7 +29,7 @@ final class ReachabilityEngine: LoopHandler {
 
     func stopping() {
         self.timers.releaseAll()
-        self.wayOut.releaseAll()
+        self.wayOut.stop()
         self.kernel.disconnect()
     }
 

@@ -10,8 +10,9 @@ final class WayOut {
     private let publisher: VerdictPublisher
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
     private var effects: [HostHealth.Effect] = []
-    /// What to do at the end of a diagnosis.
+    /// The calls that wait for the end of a diagnosis.
     private var waiting: [(WayOut) -> Void] = []
+    private var worker: Task<Void, Never>?
 
     init(_ dependencies: ReachabilityEngine.Dependencies, publisher: VerdictPublisher) {
         self.internet = InternetCheck(dependencies)
@@ -48,7 +49,7 @@ final class WayOut {
                         .attributionRevised(
                             task: revision.task, attempt: revision.attempt, from: revision.from, to: revision.to)))
             case .publish(let diagnosis): self.publisher.bus.publish(.diagnosis(diagnosis))
-            case .ended: self.releaseAll()
+            case .ended: self.release()
             case .diagnose(let round): self.diagnose(round)
             }
         }
@@ -72,15 +73,20 @@ final class WayOut {
         if self.health.isCurrent(at: self.publisher.time.monotonic()) { answer(self) } else { self.diagnose(answer) }
     }
 
-    /// Runs what waits for the end of a diagnosis.
-    func releaseAll() {
+    /// Ends a running diagnosis, and calls back those that wait for it.
+    func stop() {
+        self.worker?.cancel()
+        self.release()
+    }
+
+    private func release() {
         let calls = self.waiting
         self.waiting = []
         for call in calls { call(self) }
     }
 
     private func diagnose(_ round: Int) {
-        Task { [diagnoser, send] in
+        self.worker = Task { [diagnoser, send] in
             guard let found = await diagnoser?.diagnoseHost(within: Thresholds.hostDiagnosis) else { return }
             send { $0.diagnosed(round, found) }
         }

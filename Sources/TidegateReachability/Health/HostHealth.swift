@@ -1,7 +1,7 @@
 internal import TidegateAttribution
 internal import TidegateCore
 
-/// What is known of this host's way out: takes evidence, decides what it means, and says what to ask next.
+/// The knowledge about this host's way out: takes evidence, decides what it means, and says what to ask next.
 ///
 /// An input that comes late, twice, or for a path that is gone changes nothing.
 struct HostHealth {
@@ -23,7 +23,7 @@ struct HostHealth {
         case timer
     }
 
-    /// What follows from an input, in this order.
+    /// A consequence of an input; they are run in order.
     enum Effect: Sendable {
         /// ``failing`` is new: levels depend on it.
         case failing
@@ -49,7 +49,7 @@ struct HostHealth {
     private var standing = StandingDiagnosis()
     private var schedule = DiagnosisSchedule()
     private var silent = SilentAttempts()
-    /// What the latest diagnosis proved about each family's gateway and what lies beyond it, and when it ended.
+    /// The evidence of the latest diagnosis.
     private(set) var proof = HostProof()
     private var published: HostDiagnosis?
     private var running: Round?
@@ -131,7 +131,7 @@ struct HostHealth {
         // Without an outage an answer is not news, and answers are frequent.
         case .answer: if self.latest?.isBroken ?? false { self.plan(.answered, at: now) }
         case .unclear: self.plan(.viewed, at: now)
-        // What these mean is known without a diagnosis.
+        // No diagnosis is needed for these.
         case .success, .failure, .doubt: break
         }
     }
@@ -192,9 +192,9 @@ struct HostHealth {
             return [.ended]
         }
         self.standing.record(found.explanation, from: round.start, to: now)
-        self.proof = HostProof(evidence: found.evidence, gateways: found.gateways, endedAt: now.monotonic)
+        (self.proof, self.proof.endedAt) = (found.proof, now.monotonic)
         let start = round.start.monotonic
-        let revisions = self.silent.revisions(by: found.evidence, before: start, at: now.monotonic)
+        let revisions = self.silent.revisions(by: found.proof.evidence, before: start, at: now.monotonic)
         let isBad = found.explanation.conclusion == .broken || self.latest?.state == .checking
         self.plan(.ended(isBad: isBad), at: now)
         return revisions.map { .revised($0) } + [.internetAnswers(found.answering, since: start)] + self.news()

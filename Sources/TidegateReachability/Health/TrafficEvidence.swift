@@ -1,6 +1,6 @@
 package import TidegateCore
 
-/// What requests and connections of this host show about its ways out.
+/// Evidence from requests and connections of this host about its ways out.
 package enum TrafficEvidence: Sendable, Hashable {
     /// A request that succeeded, which proves its path.
     case success(Request)
@@ -8,7 +8,7 @@ package enum TrafficEvidence: Sendable, Hashable {
     case answer
     /// A request failed at this moment, whatever the reason.
     case failure(MonotonicTime)
-    /// What succeeded over this family before may no longer be valid; over each of them if nil.
+    /// Earlier successes over this family may no longer be valid; over each family if nil.
     case doubt(AddressFamily?)
     /// Packets sent since a moment have had no answer, and anything up to the whole way out may be the reason.
     case silence(since: MonotonicTime)

@@ -4,7 +4,7 @@ package import TidegateNetwork
 
 /// The thread `tg-netlink`, which watches the kernel for a ``ReachabilityMonitor`` until it is stopped or released.
 ///
-/// It needs no privileges.
+/// The thread needs no privileges.
 package final class NetlinkThread: Sendable {
     private let thread: LoopThread<ReachabilityEngine>?
     private let resolverWatch: ResolverWatch?

@@ -2,7 +2,7 @@ public import TidegateCore
 internal import TidegateLoop
 internal import TidegateNetwork
 
-/// What is known of the links, addresses, routes and rules of this network namespace, and of where packets would go.
+/// The state of the links, addresses, routes and rules of this network namespace, and where packets would go.
 ///
 /// ``NetlinkThread`` finds it out. If the kernel cannot be read, every level is `unknown`, all gates are open, and
 /// ``unavailableReason`` gives the reason.
@@ -202,6 +202,26 @@ package struct ReachabilityMonitor: PathSource, Sendable {
     package func isInterface(_ name: String, of path: NetworkPath) -> Bool {
         path.interface == name
             || self.store.read { $0.status.links.contains { $0.index == path.index && $0.isNamed(name) } }
+    }
+}
+
+/// Takes evidence from observers on any thread; it keeps neither the monitor nor its bus.
+package struct EvidenceRecorder: Sendable {
+    let inbox: Inbox<ReachabilityEngine.Command>?
+    let store: ReachabilityStore
+    let evidence: PassiveEvidence
+
+    /// Records evidence; called for each request of a busy program.
+    package func record(_ evidence: TrafficEvidence) {
+        switch evidence {
+        // The netlink thread does not wake up for each of these.
+        case .success(let request): return self.evidence.record(request)
+        case .doubt(let family): return self.evidence.doubt(family)
+        case .failure(let moment): if !self.evidence.isNewFailure(at: moment) { return }
+        case .answer: if self.store.read({ $0.diagnosis?.isBroken != true }) { return }
+        case .silence, .silenceOf, .attempt, .unclear: break
+        }
+        _ = self.inbox?.put { $0.record(evidence) }
     }
 }
 

@@ -178,7 +178,7 @@ final class ReachabilityStore: Sendable {
         var heldAddresses: Set<IPAddress> = []
         /// The diagnosis of this host; nil until the first suspicion or measurement on the current path.
         var diagnosis: HostDiagnosis?
-        /// What that diagnosis proved.
+        /// The evidence of that diagnosis.
         var proof = HostProof()
         /// Why the kernel cannot be read; nil if it can.
         var unavailableReason: String?
