@@ -32,6 +32,7 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
 let nioHTTP2: Target.Dependency = .product(name: "NIOHTTP2", package: "swift-nio-http2")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
@@ -67,6 +68,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -104,8 +106,11 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // Values and the event bus; threads.
-        .target(name: "TidegateCore", dependencies: ["CIdn2", "CPsl", httpTypes], swiftSettings: safe),
-        .target(name: "TidegateLoop", dependencies: ["TidegateCore", "CLinux"], swiftSettings: base),
+        .target(name: "TidegateCore", dependencies: ["CIdn2", "CPsl", deque, httpTypes], swiftSettings: safe),
+        .target(
+            name: "TidegateLoop",
+            dependencies: ["TidegateCore", "CLinux", .product(name: "HeapModule", package: "swift-collections")],
+            swiftSettings: base),
 
         // Evidence in; cause, party and advice out.
         .target(name: "TidegateAttribution", dependencies: ["TidegateCore"], swiftSettings: safe),
@@ -136,7 +141,7 @@ let package = Package(
         .target(
             name: "TidegateSession",
             dependencies: [
-                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateTransfer", httpTypes,
+                "TidegateAttribution", "TidegateCore", "TidegateLoop", "TidegateTransfer", deque, httpTypes,
             ], swiftSettings: safe),
         .target(
             name: "TidegateHTTP", dependencies: ["TidegateCore", "TidegateSession", "TidegateTransfer", httpTypes],

@@ -12,7 +12,9 @@ struct EvidenceObserver: EventSink {
             if case .finished(let outcome) = probe.kind { self.receive(outcome, at: event.moment) }
         // Everything behind a gateway is silent, or connections to one remote hang and no other remote answers.
         case .connection(.groupSilent): self.record(.silence(since: event.moment))
-        case .connection(.stalled(let stall)): self.record(.silenceOf(stall.party, since: event.moment - stall.age))
+        case .connection(.stalled(let stall)):
+            self.record(
+                .silenceOf(stall.party, of: stall.remote.address, since: event.moment - stall.age))
         case .connection(.recovered): self.record(.answer)
         case .path, .targetCheck, .diagnosis, .quality, .connection(.failed), .connection(.modeChanged),
             .connection(.dropped), .link, .netlink, .session, .incident, .daemon:
@@ -31,15 +33,13 @@ struct EvidenceObserver: EventSink {
                         connect: summary.phases.connect, start: now - summary.duration, end: now)))
         case .attemptFailed(let summary, _, let attribution, isCharged: _):
             self.record(.failure(now))
-            guard let attribution, let silent = attribution.silence else { return }
-            let family = summary.remote?.family
-            self.record(.doubt(family))
+            guard let attribution, let doubt = attribution.doubt else { return }
+            if doubt.silent != nil { self.record(.doubt(summary.remote?.family)) }
             self.record(
                 .attempt(
-                    SilentAttempts.Attempt(
-                        task: task.id, number: summary.number, party: attribution.party, silent: silent,
-                        family: family, moment: now)))
-            self.record(.silenceOf(attribution.party, since: now - summary.duration))
+                    OpenAttempts.Attempt(
+                        task: task.id, number: summary.number, party: attribution.party, doubt: doubt,
+                        remote: summary.remote, start: now - summary.duration, moment: now)))
         default: break
         }
     }
@@ -66,7 +66,7 @@ struct EvidenceObserver: EventSink {
             if isOpen { self.record(.doubt(outcome.family)) }
         }
         if outcome.isNews {
-            self.record(.silenceOf(failure.party, since: start))
+            self.record(.silenceOf(failure.party, of: outcome.connection?.remote, since: start))
         } else if isOpen {
             self.record(.unclear)
         }

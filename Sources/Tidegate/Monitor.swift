@@ -36,10 +36,6 @@ public final class Monitor: Sendable {
     private let web: TransferHTTPChecker
     /// Resolves names for tasks and probes.
     let resolver: any NameResolver
-    /// Watches the quality of the way out, as far as the configuration asks for it.
-    private let watch: Task<Void, Never>?
-    /// Watches the quality of the way out; nil if the configuration does not ask for it.
-    private let quality: QualityWatch?
     /// Observes other programs' connections; nil if the configuration does not ask for it.
     package let observer: ConnectionObserver?
     /// This monitor's sockets; its own observer and those of other processes ignore them.
@@ -93,7 +89,8 @@ public final class Monitor: Sendable {
         self.observer = observer
         self.diagnostics = PathDiagnostics(
             monitor: reachability, resolver: resolver, web: web,
-            internetCheck: configuration.reachability.internetCheck, time: time,
+            internetCheck: configuration.reachability.internetCheck,
+            publicDiagnosis: configuration.reachability.publicDiagnosis, time: time,
             dependencies: PathDiagnostics.Dependencies(
                 time: time, onThreadStart: onThreadStart, connections: observer, own: own))
         bus.attach(EvidenceObserver(record: reachability.recorder.record))
@@ -101,32 +98,26 @@ public final class Monitor: Sendable {
             NetlinkThread(
                 reachability, resolver: resolver, kernel: NetlinkOptions(onThreadStart: onThreadStart), web: web,
                 targetChecker: HTTPTargetChecker(web: web, diagnostics: self.diagnostics),
-                diagnoser: self.diagnostics, diagnosesHost: configuration.diagnosesHost))
+                diagnoser: self.diagnostics, diagnosesHost: configuration.diagnosesHost,
+                quality: Self.quality(configuration, recorder)))
         self.session = try Session(
             configuration.session, bus: bus, paths: reachability, resolver: resolver, time: time,
             generator: SystemRandomNumberGenerator(), journal: journal, hooks: configuration.hooks,
             observer: configuration.observer, tracer: configuration.tracer, own: observer == nil ? nil : own,
             diagnosis: { reachability.evidence($0) })
-        let quality = Self.quality(self.diagnostics, configuration, recorder)
-        self.quality = quality
-        self.watch = quality.map { quality in Task { await quality.run() } }
     }
 
     private static func quality(
-        _ diagnostics: PathDiagnostics, _ configuration: MonitorConfiguration, _ recorder: MetricsRecorder
-    ) -> QualityWatch? {
+        _ configuration: MonitorConfiguration, _ recorder: MetricsRecorder
+    ) -> QualityRecord? {
         guard configuration.measuresQuality else { return nil }
-        return QualityWatch(
-            diagnostics, normals: configuration.normals, record: { recorder.record(roundTrip: $1, to: $0) },
+        return QualityRecord(
+            normals: configuration.normals, record: { recorder.record(roundTrip: $1, to: $0) },
             keep: configuration.keepNormals)
     }
 
-    deinit { self.watch?.cancel() }
-
     /// Ends every task, then the monitoring; keeps partial files that a later run can continue.
     public func stop() async {
-        self.watch?.cancel()
-        self.quality?.keepNormals()
         await self.session.invalidate(cancellingTasks: true)
         self.observer?.stop()
         self.reachability.stop()

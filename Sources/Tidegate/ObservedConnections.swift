@@ -100,7 +100,8 @@ private final class PathSink: EventSink {
     init(observer: ConnectionObserver) { self.observer = observer }
 
     func receive(_ event: Event) {
-        guard case .path(let path) = event.payload, case .family(let family) = path.scope else { return }
+        guard case .path(let path) = event.payload, case .family(let family) = path.scope, path.isOfKernel
+        else { return }
         self.observer?.pathChanged(family, isFirst: path.from.level == .unknown)
     }
 }

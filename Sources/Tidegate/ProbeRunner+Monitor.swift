@@ -14,9 +14,9 @@ extension ProbeRunner {
             cause: { doubt in
                 guard doubt.isScheduled else { return await diagnostics.cause(of: doubt.subject, within: limit) }
                 // A single diagnosis of this host serves all runs that fail because of it.
-                var gateway: IPAddress?
-                if let address = doubt.address { gateway = await paths.route(to: address).verdict.path?.gateway }
-                if let outage = await paths.outage(at: doubt.address, through: gateway) { return outage }
+                var path: NetworkPath?
+                if let address = doubt.address { path = await paths.route(to: address).verdict.path }
+                if let outage = await paths.outage(at: doubt.address, over: path) { return outage }
                 // The time limit for finding the cause after a scheduled run.
                 return await diagnostics.cause(of: doubt.subject, within: .seconds(3))
             }, time: monitor.time, own: monitor.own)
@@ -31,7 +31,7 @@ extension ProbeRunner {
         cause: @escaping @Sendable (ProbeDoubt) async -> Cause?, time: any TimeSource, own: OwnSockets? = nil
     ) {
         let network = ProbeEnvironment.Network(
-            route: { await paths.route(to: $0) },
+            route: { await paths.route(to: $0) }, isRouted: { await paths.hasRoute(to: $0, over: $1) },
             internet: { AddressFamily.allCases.map(paths.family).max { $0.level < $1.level } ?? .unknown },
             diagnosis: diagnosis,
             cause: cause)
@@ -52,10 +52,7 @@ extension PathDiagnostics {
             case .internet: ExplainTarget.internet
             }
         // A monitor only sends hop walks to a public address if its configuration allows it.
-        let explanation = await self.diagnose(target, within: limit, walksToInternet: false)
-        guard explanation.conclusion == .broken, let cause = explanation.cause, cause.party != .unknown else {
-            return nil
-        }
-        return cause
+        let cause = await self.cause(of: target, within: limit, walksToInternet: false)
+        return cause?.party == .unknown ? nil : cause
     }
 }

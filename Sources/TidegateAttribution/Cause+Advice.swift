@@ -40,6 +40,8 @@ extension ProviderCause {
         case .ends(let router): "Ask the provider: nothing beyond its router \(router) answers."
         case .noRoute(let error):
             "Look at the uplink and the routes of \(error.sender(or: "the gateway")), or ask the provider."
+        case .silentLine(let link):
+            "Ask the provider, or connect again: ip -s link show dev \(link) counts packets that are sent, and none back."
         case .checksFail: "Ask the provider: the gateway is there, and internet checks fail."
         case .portal(let location):
             "Log in to the captive portal: open \(location ?? "any http page") in a browser on this network."
@@ -50,6 +52,12 @@ extension ProviderCause {
 extension ResolverCause {
     fileprivate func advice(for target: Target) -> String {
         switch self {
+        case .silentAbout(let server, let name):
+            "Look which server \(server) asks about \(name): one that left with its tunnel or network stays silent."
+        case .silent(let servers) where self.isOfThisHost:
+            "Restart this host's own resolver (such as systemd-resolved) at \(servers[0])."
+        case .fails(let server?, code: _) where self.isOfThisHost:
+            "Look which servers this host's own resolver at \(server) asks, and restart it: resolvectl status, docker info."
         case .silent(let servers):
             "Check \(servers.count == 1 ? "\(servers[0])" : "the resolvers"), or name another one in /etc/resolv.conf."
         case .refused(let server):
@@ -76,8 +84,15 @@ extension PathCause {
         case .ends(let router):
             "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider")"
                 + (target.address?.isUnspecified ?? false ? ": packets get no further." : " about \(target.shownHost).")
-        case .largePackets(let link):
-            "Lower the MTU: ip link set \(link ?? "LINK") mtu 1400, or allow ICMP \"packet too big\" through its firewalls."
+        case .silentTunnel(let tunnel, over: _):
+            "Ask the operator of the far end of \(tunnel) about its service, its keys and its port."
+        case .tunnelEnds(_, after: let router):
+            "Ask the operator of \(router) whether it forwards and translates what the tunnel brings."
+        // Below it, the kernel removes IPv6 from the link (RFC 8200 5).
+        case .largePackets(let link, fitting: let size) where size < 1280:
+            "Limit the packets to it: ip route add \(target.shownHost) via ROUTER dev \(link ?? "LINK") mtu lock \(size)."
+        case .largePackets(let link, fitting: let size):
+            "Lower the MTU: ip link set \(link ?? "LINK") mtu \(size), or allow ICMP \"packet too big\" through its firewalls."
         }
     }
 }
@@ -92,6 +107,8 @@ extension UnknownCause {
         case .oneCheck: "Check the URL, or add a second server (--internet-check): one failing server proves no outage."
         case .forwarder:
             "Run tidegate explain: it asks beyond the gateway, and so tells the resolver from the provider."
+        case .silentTunnel(let tunnel):
+            "Explain the address of the far end of \(tunnel), which takes the line below: that line or the far end fails."
         case .silence where target.address?.isUnspecified ?? false:
             "Try one host by its address: tidegate explain 1.1.1.1:443."
         case .silence:
@@ -106,6 +123,21 @@ extension HostCause {
         switch self {
         case .kernel(let refusal): refusal.advice(for: target)
         case .filter: "Look for the rule that rejects \(target): nft list ruleset."
+        case .privateAddress(let address, isResolver: true, after: _, let tunnel):
+            "Remove \(address) from the name servers, or bring up \(tunnel ?? "the VPN that it belongs to")."
+        case .privateAddress(let address, isResolver: false, after: _, let tunnel):
+            "Bring up \(tunnel ?? "the VPN that leads to it"), or add a route: ip route add \(address) via ROUTER."
+        case .silentTranslator(let link): "Restart the program that translates at \(link), or use hosts with IPv6."
+        case .tunnelInItself(let tunnel):
+            "Add a route to the far end's own address past \(tunnel): ip route add FAR-END via ROUTER."
+        case .foreignSource(let source, let link, let other):
+            "Let packets from \(source) leave by \(other), or give them an address of \(link): ip rule, ip route get."
+        case .staticNeighbour(let gateway, let link):
+            "Remove the static entry, so that the kernel asks for the address: ip neigh del \(gateway) dev \(link)."
+        case .frozen:
+            "Look for what stopped it: docker pause, a paused virtual machine, SIGSTOP, or memory that is full."
+        case .reversePathFilter(_, let link):
+            "Let answers come back by \(link), or accept them: sysctl -w net.ipv4.conf.all.rp_filter=2."
         case .nothingListens(_, let port):
             port.map { "Start the service that should listen on port \($0), and check what listens there: ss -ltnp." }
                 ?? "Start the service that should answer there, and check what listens there: ss -lntup."
@@ -229,6 +261,9 @@ extension CertificateError {
     fileprivate func advice(for target: Target) -> String {
         switch self {
         case .expired: "Renew the certificate of \(target); if it is valid, this host's clock is wrong (date)."
+        case .expiredAuthority(let authority) where authority.isSent:
+            "Let \(target) send its authority's current certificate; its own one is valid, unless this host's clock is wrong (date)."
+        case .expiredAuthority: "Trust the authority's current certificate: update ca-certificates, or --cacert FILE."
         case .notYetValid: "Check this host's clock (date): the certificate of \(target) is from the future."
         case .selfSigned:
             "Give \(target) a certificate from a trusted authority, or trust this one: --cacert FILE."

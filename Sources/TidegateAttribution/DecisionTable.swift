@@ -34,7 +34,9 @@ package enum DecisionTable {
     package static func rung(of cause: Cause, shownBy rung: Rung, _ witnesses: [Witness] = []) -> Rung {
         switch cause {
         case .router(.absent), .router(.silent): .gateway
-        case .provider(.nothingBeyond), .provider(.ends), .provider(.checksFail), .provider(.portal): .internet
+        case .provider(.nothingBeyond), .provider(.ends), .provider(.checksFail), .provider(.portal),
+            .provider(.silentLine):
+            .internet
         // A gateway without any route is a failure of the internet rung; without a route to this one host, of the rung
         // that showed it.
         case .provider(.noRoute):
@@ -115,8 +117,10 @@ struct Rule: Sendable {
             attribution.cause = cause
             attribution.evidence = facts.clauses(of: cause)
         }
+        if facts.isOfUnknownSender { attribution.doubt = .init(silent: nil) }
         guard !self.isFinal, facts.silent != .target || !facts.isOnLink else { return attribution }
-        attribution.silence = facts.silent == .target ? .target : .resolvers(answer.cause?.silentResolvers ?? [])
+        attribution.doubt = .init(
+            silent: facts.silent == .target ? .target : .resolvers(answer.cause?.silentResolvers ?? []))
         return attribution
     }
 }

@@ -51,6 +51,10 @@ struct Facts: Sendable {
 
     /// True if every queried resolver answers by now: the resolver was slow, or packets were lost.
     var areResolversProven: Bool {
+        // The answer of another server says nothing about a resolver of this host.
+        if case .resolvers(let servers) = self.silent, !servers.isEmpty, servers.allSatisfy(\.isLoopback) {
+            return false
+        }
         let resolvers = self.witnesses.filter { $0.kind == .resolver }
         return !resolvers.isEmpty && resolvers.allSatisfy(\.isEnd)
     }
@@ -65,12 +69,15 @@ struct Facts: Sendable {
 
     /// The last answering router, if packets to at least two networks get no further.
     ///
-    /// Nil for a target on this side of every router. If a resolver is silent, one walk that ends at the first router
-    /// is enough.
+    /// Nil for a target on this side of every router. If a resolver is silent, or the first router beyond the gateway
+    /// has no route, one walk that ends there is enough.
     var commonEnd: IPAddress? {
         guard self.silent != .target || !self.seen.isOnLink, !self.isEndProven else { return nil }
         let routers = Set(self.lastRouters)
-        let isEdge = self.silent != .target && !self.seen.isOnLink && self.witnesses.contains(where: \.isEdge)
+        let isEdge = self.witnesses.contains { witness in
+            witness.isEdge
+                && (self.silent != .target && !self.seen.isOnLink || witness.refusal?.kind == .noRoute)
+        }
         let isCommon = isEdge || self.witnesses.count { $0.kind == .hopWalk } > 1
         return routers.count == 1 && isCommon ? routers.first : nil
     }
@@ -92,6 +99,13 @@ struct Facts: Sendable {
         guard self.isAnyoneAsked else { return .unknown(.forwarder) }
         return self.lastRouters.first.map { .provider(.ends(after: $0)) }
             ?? .provider(.nothingBeyond(gateway: self.gateway.address))
+    }
+
+    /// True for the error of a socket that a filter of this host or a router on the way may have caused as well.
+    var isOfUnknownSender: Bool {
+        let errors: [SocketError?] = [.refused, .networkUnreachable, .hostUnreachable]
+        return errors.contains(self.seen.socketError) && self.seen.refusal == nil && !self.seen.isImmediate
+            && !self.isThisHost && self.lost == nil && !self.hasPathMoved
     }
 
     /// True if packets reach the gateway.
@@ -131,6 +145,8 @@ struct Facts: Sendable {
     /// The captive portal that answers; nil if none was found.
     var portal: Cause? {
         if case .portal(let location)? = self.seen.internet { return .provider(.portal(location: location)) }
+        // Network Authentication Required (RFC 6585 6) comes from the network, never from the server.
+        if self.seen.status == 511, self.seen.certificate == nil { return .provider(.portal(location: nil)) }
         // How requests fail when a captive portal answers them.
         let isSymptom = self.isAny(
             of: .tlsFailed, .tlsPinMismatch, .httpStatus, .protocolError, .reset, .digestMismatch)
@@ -220,7 +236,8 @@ struct Facts: Sendable {
     private func silenceClauses(_ cause: Cause) -> [String] {
         switch cause {
         case .server(.handshakeSilent), .server(.responseSilent): return [self.silenceClause]
-        case .router, .provider(.nothingBeyond(.some)), .provider(.ends), .onTheWay(.ends(.some)), .server(.portSilent):
+        case .thisHost, .router, .provider(.nothingBeyond(.some)), .provider(.ends), .provider(.silentLine),
+            .onTheWay(.ends(.some)), .onTheWay(.silentTunnel), .onTheWay(.tunnelEnds), .server(.portSilent):
             // Before the first connect, nothing could have been answered.
             let clause = self.seen.stage == nil ? [] : [self.silenceClause]
             return clause + [cause.description] + self.otherHosts
@@ -260,7 +277,7 @@ extension FailureEvidence {
             failure: silence.silent == .target ? .timedOut : .resolveFailed, before: .unknown, after: .unknown)
         self = self.adding(silence)
         if case .resolvers(let servers) = silence.silent { self.lookup = .silent(servers) }
-        (self.losesLargePackets, self.isOfThisPath) = (silence.losesLargePackets, true)
+        (self.fittingPacket, self.isOfThisPath, self.shown) = (silence.fittingPacket, true, silence.shown)
     }
 
     /// The latest diagnosis, and the results of attempts to other hosts.

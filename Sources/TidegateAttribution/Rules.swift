@@ -37,6 +37,12 @@ extension DecisionTable {
             }, if: { $0.hasPathMoved }),
         Rule("the path of this host changed a moment ago", party: .mine, rung: .route) { $0.seen.isSettling },
         Rule("a captive portal answers in the target's place", rung: .internet) { $0.portal },
+        Rule("this host's own tables, or the counters of a tunnel, show the cause", isFinal: false) { facts in
+            guard facts.isAny(of: .timedOut, .connectFailed, .resolveFailed), facts.seen.socketError == nil,
+                [nil, .resolve, .connect].contains(facts.seen.stage), !facts.isOnLink
+            else { return nil }
+            return facts.seen.shown.flatMap { $0.party == .unknown ? nil : $0 }
+        },
         Rule("the proxy does not let this host through", party: .mine, rung: .http) { $0.seen.proxyAnswer == .denied },
         Rule("the proxy answers, and reaches no server", party: .theirs, rung: .tcp) { $0.seen.proxyAnswer == .failed },
     ]
@@ -83,6 +89,10 @@ extension DecisionTable {
         Rule("the server answers with a failure") { facts in
             guard case .fails(let server, let code)? = facts.seen.lookup else { return nil }
             return .resolver(.fails(server, code: code))
+        },
+        Rule("the server answers for other names") { facts in
+            guard case .silentAbout(let name, let server)? = facts.seen.lookup else { return nil }
+            return .resolver(.silentAbout(server, name: name))
         },
         Rule("nothing listens at the server's port") { facts in
             guard case .refused(let server)? = facts.seen.lookup else { return nil }
@@ -296,8 +306,8 @@ extension DecisionTable {
     // How far the attempt came.
     private static let stages: [Rule] = [
         Rule("small packets pass, and large ones do not") { facts in
-            facts.isBeyondProven && facts.seen.losesLargePackets && facts.silent == .target
-                ? .onTheWay(.largePackets(link: facts.path?.interface)) : nil
+            guard facts.isBeyondProven, facts.silent == .target, let size = facts.seen.fittingPacket else { return nil }
+            return .onTheWay(.largePackets(link: facts.path?.interface, fitting: size))
         },
         Rule("the server accepts the connection and does not answer the handshake", isFinal: false) {
             $0.seen.stage == .tls ? .server(.handshakeSilent) : nil
@@ -334,7 +344,9 @@ extension DecisionTable {
         Rule("packets end beyond the gateway, while others answer", isFinal: false) { facts in
             facts.isBeyondProven ? .onTheWay(.ends(after: facts.lastRouters.first)) : nil
         },
-        Rule("nothing shows the cause", isFinal: false) { _ in .unknown(.silence) },
+        Rule("nothing shows the cause", isFinal: false) { facts in
+            facts.seen.shown.flatMap { $0.party == .unknown ? $0 : nil } ?? .unknown(.silence)
+        },
     ]
 }
 

@@ -13,8 +13,20 @@ package enum Thresholds {
     package static let reachableTime = Duration.seconds(45)
     /// How long the answer of another program's remote counts: an older one says nothing about a silence of one second.
     package static let answerAge = Duration.milliseconds(1_500)
+    /// After so long without a walk towards a public address a silence is another one.
+    package static let newSilence = Duration.seconds(900)
+
+    /// From one walk towards a public address to the next, so long after the first of a silence.
+    package static func pauseOfWalks(after age: Duration) -> Duration {
+        age < .seconds(120) ? .zero : age < .seconds(3_600) ? .seconds(60) : .seconds(360)
+    }
+
     /// How long a diagnosis of the host explains the failures of other targets.
     package static let diagnosisReuse = Duration.seconds(2)
+    /// From this many on, packets that rp_filter dropped during one diagnosis are answers to it.
+    package static let misroutedPackets: UInt64 = 20
+    /// How much later than its limit a check ends at least if this process was stopped meanwhile.
+    package static let frozen = Duration.seconds(5)
     /// How long a finding about a target explains further failures of the same kind.
     package static let findingAge = Duration.seconds(15)
     /// How long verdicts and names take to settle after a change of path.
@@ -128,13 +140,13 @@ package enum Thresholds {
     package static let measurements = Duration.seconds(300)
     /// The same after a measurement that was worthless, because this host was busy or its path changed.
     package static let repeatedMeasurement = Duration.seconds(60)
-    /// What was read or half measured before is out of date.
+    /// A sample or an unfinished measurement is out of date after this time.
     package static let sampleAge = Duration.seconds(30)
-    /// What was slow is not slow any more after so long without a bad sample.
+    /// A slow subject is sound after so long without a bad sample.
     package static let cleanTime = Duration.seconds(180)
-    /// What is later than usual for so long is usual.
+    /// A delay that lasts so long is usual.
     package static let newUsual = Duration.seconds(86_400)
-    /// What may fill a slow line, in bits per second.
+    /// Traffic that may fill a slow line, in bits per second.
     package static let ownTraffic = 1_000_000.0
 
     /// So much time is needed before the limits of a connection count.

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TidegateCore
 internal import TidegateDaemon
 
 /// The process's terminal and environment; no other code reads them.
@@ -94,7 +95,7 @@ struct OutputError: Sendable, Hashable {
     }
 
     /// The message for standard error.
-    var message: String { "cannot write to standard output: \(TextFile.errorMessage(self.code))" }
+    var message: String { "cannot write to standard output: \(SystemError.message(self.code))" }
 
     /// Exits silently if the reader has closed its end, as other writers do, and with an error message otherwise.
     ///

@@ -57,12 +57,12 @@ extension Incident {
         ]
     }
 
-    /// What was measured at the start, when more became known, and at the end.
+    /// The measurements at the start, when more became known, and at the end.
     package var evidence: JSONValue {
         ["start": self.finding.evidence, "worst": self.worst, "recovery": self.recovery]
     }
 
-    /// What is stored beside ``evidence``: what is known, with times in microseconds.
+    /// The stored members beside ``evidence``, with times in microseconds.
     package var stored: JSONValue {
         let members: JSONValue = [
             "id": .string(self.id), "kind": .string(self.kind.rawValue), "scope": .string(self.scope.rawValue),

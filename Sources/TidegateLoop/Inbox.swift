@@ -21,11 +21,7 @@ package final class Inbox<Command: Sendable>: Sendable {
         init() {}
 
         @inlinable
-        mutating func unpark() -> Bool {
-            let wasParked = self.isParked
-            self.isParked = false
-            return wasParked
-        }
+        mutating func unpark() -> Bool { exchange(&self.isParked, with: false) }
     }
 
     /// Readable while the thread is being woken (eventfd(2)).

@@ -221,11 +221,6 @@ package struct LoopError: Error, Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        "\(self.operation): \(LoopError.text(of: self.code))"
-    }
-
-    /// What an error number means (strerror(3)).
-    package static func text(of code: Int32) -> String {
-        strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        "\(self.operation): \(SystemError.message(self.code))"
     }
 }

@@ -1,3 +1,4 @@
+internal import HeapModule
 package import TidegateCore
 
 /// The identity of a scheduled timer; using it after the timer fired does no harm.
@@ -9,18 +10,18 @@ package struct TimerID: Hashable, Sendable {
 
 /// Timers ordered by deadline; cancelling is lazy, so that it needs no search.
 package struct TimerHeap {
-    private struct Entry {
+    private struct Entry: Comparable {
         let deadline: MonotonicTime
         let id: TimerID
         let token: UInt64
 
         // Equal deadlines fire in the order they were scheduled.
-        func isBefore(_ other: Entry) -> Bool {
-            (self.deadline.nanoseconds, self.id.number) < (other.deadline.nanoseconds, other.id.number)
+        static func < (left: Entry, right: Entry) -> Bool {
+            (left.deadline.nanoseconds, left.id.number) < (right.deadline.nanoseconds, right.id.number)
         }
     }
 
-    private var entries: [Entry] = []
+    private var entries = Heap<Entry>()
     // The number of the timer in each place; 0 for none. Every request has a timer, and a set would hash it twice.
     private var live: [UInt64] = []
     private var freePlaces: [Int] = []
@@ -40,8 +41,7 @@ package struct TimerHeap {
         } else {
             self.live[id.place] = id.number
         }
-        self.entries.append(Entry(deadline: deadline, id: id, token: token))
-        self.siftUp(from: self.entries.count - 1)
+        self.entries.insert(Entry(deadline: deadline, id: id, token: token))
         return id
     }
 
@@ -50,22 +50,22 @@ package struct TimerHeap {
         guard self.end(timer) else { return }
         // Cancelled entries may not outnumber the live ones: a suspended task must not leave the memory of its timers
         // behind.
-        if self.entries.count > 64, self.entries.count > 2 * self.count { self.compact() }
+        guard self.entries.count > 64, self.entries.count > 2 * self.count else { return }
+        self.entries = Heap(self.entries.unordered.filter { self.isLive($0.id) })
     }
 
     /// The earliest deadline; nil if no timer is pending.
     package mutating func nextDeadline() -> MonotonicTime? {
         self.dropCancelled()
-        return self.entries.first?.deadline
+        return self.entries.min?.deadline
     }
 
     /// Takes the earliest timer that is due at `now`; nil if none is.
     package mutating func popDue(at now: MonotonicTime) -> UInt64? {
         self.dropCancelled()
-        guard let first = self.entries.first, first.deadline <= now else { return nil }
+        guard let first = self.entries.min, first.deadline <= now else { return nil }
         _ = self.end(first.id)
-        self.removeFirst()
-        return first.token
+        return self.entries.removeMin().token
     }
 
     private func isLive(_ timer: TimerID) -> Bool {
@@ -86,38 +86,6 @@ package struct TimerHeap {
     }
 
     private mutating func dropCancelled() {
-        while let first = self.entries.first, !self.isLive(first.id) { self.removeFirst() }
-    }
-
-    private mutating func compact() {
-        self.entries = self.entries.filter { self.isLive($0.id) }
-        for parent in (0..<self.entries.count / 2).reversed() { self.siftDown(from: parent) }
-    }
-
-    private mutating func removeFirst() {
-        self.entries.swapAt(0, self.entries.count - 1)
-        self.entries.removeLast()
-        self.siftDown(from: 0)
-    }
-
-    private mutating func siftUp(from start: Int) {
-        var child = start
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard self.entries[child].isBefore(self.entries[parent]) else { return }
-            self.entries.swapAt(child, parent)
-            child = parent
-        }
-    }
-
-    private mutating func siftDown(from start: Int) {
-        var parent = start
-        while 2 * parent + 1 < self.entries.count {
-            var child = 2 * parent + 1
-            if child + 1 < self.entries.count, self.entries[child + 1].isBefore(self.entries[child]) { child += 1 }
-            guard self.entries[child].isBefore(self.entries[parent]) else { return }
-            self.entries.swapAt(parent, child)
-            parent = child
-        }
+        while let first = self.entries.min, !self.isLive(first.id) { self.entries.removeMin() }
     }
 }

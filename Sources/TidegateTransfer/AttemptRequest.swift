@@ -171,6 +171,10 @@ package struct TLSOptions: Sendable, Hashable {
     package var isInsecure: Bool
     /// Whether the certificate must match the host's name.
     package var verifiesName: Bool
+    /// Whether the certificate must name hosts as RFC 9525 has it, beside its subject; also applies to a proxy.
+    ///
+    /// The reuse of connections ignores this property, so it requires ``AttemptRequest/usesFreshConnection``.
+    package var requiresNames = false
     /// The pins: one must match, even with ``isInsecure``; an empty list accepts every certificate.
     package var pins: [CertificatePin]
     /// A PEM file with the client certificate for servers that request one; nil presents none.

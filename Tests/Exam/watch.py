@@ -154,7 +154,7 @@ class Watch:
             return "unhelpful" if party == "unknown" else "wrong", f"{url}: {PARTIES[party]}"
         if self.since.setdefault(url, failure["since"]) != failure["since"]: return "wrong", f"the start of {url} moves"
         alike = {t["lastFailure"]["party"] for t in r.targets.values() if t.get("reached") is False}
-        if right == ["works"] and len(alike) == 1 and PARTIES[party] not in r.headline:
+        if right == ["works"] and len(alike) == 1 and PARTIES[party] not in r.headline.lower() and not r.is_checking:
             return "unhelpful", f"the headline does not say {PARTIES[party]}"
         return RIGHT
 
@@ -237,6 +237,8 @@ class Watch:
             if "path changed" in line:
                 fields = dict(re.findall(r"(\w+)=(\S+)", line))
                 levels.setdefault(fields.get("target") or fields["scope"], []).append(LEVELS.index(fields["to"]))
+        broken = {re.sub(r"^\w+://|/.*$", "", url) for url, works in self.before.items() if not works}
+        for target in [t for t in levels if t in broken or t.rpartition(":")[0] in broken]: del levels[target]
         if bad := [scope for scope, ranks in levels.items() if ranks != sorted(ranks)]:
             return "wrong", f"at the start the level of {bad} goes down", last[2]
         if last[0] == "right" and (reading := self.read()): self.charged = reading.charged()[1]

@@ -50,6 +50,44 @@ import Testing
         }
     }
 
+    @Test("The rule groups of a reducer use each other in one direction")
+    func ruleGroups() throws {
+        let files = try self.tree.files(below: "Sources/TidegateSession/Loop")
+        let groups = files.filter { $0.text.contains(/(?m)^enum \w+(Rules|Commands) \{/) }
+        let names = Set(groups.map { String($0.path.split(separator: "/").last?.dropLast(6) ?? "") })
+        #expect(names == ["AttemptRules", "ClockRules", "EndRules", "GateRules", "TaskCommands"])
+        var edges: [String: [String: String]] = [:]
+        for file in groups {
+            let own = String(file.path.split(separator: "/").last?.dropLast(6) ?? "")
+            for other in identifiers(in: file).intersection(names) where other != own {
+                edges[own, default: [:]][other] = file.path
+            }
+        }
+        #expect(edges["TaskCommands"]?["EndRules"] != nil)
+        for (from, to) in Self.cyclicEdges(edges) { Issue.record("\(from) -> \(to), which needs \(from) again") }
+    }
+
+    @Test("No handler of a class is set after its initialiser")
+    func lateHandlers() throws {
+        for file in try self.tree.files(below: "Sources") {
+            for line in Self.lateHandlers(in: file) { Issue.record("\(file.path): \(line)") }
+        }
+    }
+
+    /// The stored optional closures of classes, and their methods that take one to keep.
+    static func lateHandlers(in file: SourceTree.File) -> [String] {
+        var (found, indent) = ([String](), nil as Int?)
+        for line in file.lines {
+            let (text, depth) = (code(line).drop { $0 == " " }, line.prefix { $0 == " " }.count)
+            if text.contains(/\bclass \w+[^"]*\{$/) { indent = depth }
+            if text == "}", depth == indent { indent = nil }
+            guard let indent, depth == indent + 4 else { continue }
+            let isSetter = text.contains(/\bfunc (set|on)[A-Z]\w*\(.*@escaping/)
+            if isSetter || text.contains(/\bvar \w+: \(.*->.*\)\?$/) { found.append(String(text)) }
+        }
+        return found
+    }
+
     /// The component of a file: its first folder below the target; empty for the files beside the folders.
     private static func folder(of file: SourceTree.File) -> String {
         let parts = file.path.split(separator: "/")
@@ -69,6 +107,27 @@ import Testing
         return edges.keys.sorted().flatMap { from in
             (edges[from] ?? [:]).keys.sorted().filter { reachable(from: $0).contains(from) }.map { (from, $0) }
         }
+    }
+
+    @Test("The measure itself sees handlers that are set late, and no other closures")
+    func measureHandlers() {
+        let source = """
+            final class A {
+                private var onEnd: (@Sendable (Int) -> Void)?
+                private let body: () -> Void
+                struct Handlers {
+                    var end: (() -> Void)?
+                }
+                func setStart(_ body: @escaping () -> Void) {
+                    var local: (() -> Void)?
+                }
+            }
+            struct B {
+                var end: (() -> Void)?
+            }
+            """
+        let found = Self.lateHandlers(in: SourceTree.File(path: "A.swift", text: source))
+        #expect(found.map { $0.prefix { $0 != ":" && $0 != "(" } } == ["private var onEnd", "func setStart"])
     }
 
     @Test("The measure itself sees extensions and cycles")

@@ -93,6 +93,14 @@ import TidegateCore
         #expect(DecisionTable.attribution(of: evidence)?.party == .resolver)
     }
 
+    @Test("Status 511 comes from a captive portal, any other one from the server", arguments: [500, 511])
+    func authenticationRequired(status: Int) {
+        var evidence = FailureEvidence(failure: .httpStatus, before: Self.routed, after: Self.routed)
+        evidence.status = status
+        let found = DecisionTable.attribution(of: evidence)
+        #expect(found?.party == (status == 511 ? .upstream : .theirs))
+    }
+
     @Test("Behind a captive portal a bad certificate is the portal's")
     func portal() {
         let portal = Verdict(level: .portal, reason: .portal, path: NetworkPath(interface: "eth0", index: 2))

@@ -30,6 +30,13 @@ import TidegateAttribution
         let icmp = ICMPError(offender: gateway, type: 3, code: 13)
         return reasons.map { kernel($0, link: link) } + [
             .thisHost(.filter(icmp)), .thisHost(.nothingListens(target, port: 80)),
+            .thisHost(.privateAddress(target, isResolver: false, after: gateway, down: nil)),
+            .thisHost(.privateAddress(target, isResolver: true, after: gateway, down: link)),
+            .thisHost(.foreignSource(target, link: link, of: link)), .thisHost(.staticNeighbour(gateway, link: link)),
+            .thisHost(.reversePathFilter(count: 9, link: link)), .thisHost(.tunnelInItself(link)),
+            .thisHost(.frozen(.seconds(9))),
+            .thisHost(.silentTranslator(link)), .provider(.silentLine(link)),
+            .onTheWay(.silentTunnel(link, over: link)), .onTheWay(.tunnelEnds(link, after: gateway)),
             .thisHost(.nameNotFound(name, resolver: gateway)), .thisHost(.missingRecord(name, of: .ipv4)),
             .thisHost(.hostsFile(name, address: gateway, dns: [target])), .thisHost(.noNameserver),
             .thisHost(.noDescriptor), .thisHost(.request(status: 404)), .thisHost(.request(status: 401)),
@@ -43,7 +50,7 @@ import TidegateAttribution
             .resolver(.denies(gateway, name: name)),
             .resolver(.blocks(gateway, name: name, answer: IPAddress(ipv4: 0))),
             .onTheWay(.loop(at: target)), .onTheWay(.prohibits(icmp)), .onTheWay(.noRoute(icmp)),
-            .onTheWay(.ends(after: gateway)), .onTheWay(.largePackets(link: link)), .server(.refused),
+            .onTheWay(.ends(after: gateway)), .onTheWay(.largePackets(link: link, fitting: 1280)), .server(.refused),
             .server(.gone(icmp)),
             .server(.absent(target, link: link)), .server(.portSilent),
             .server(.prohibits(icmp)), .server(.handshakeSilent), .server(.handshakeReset), .server(.notTLS),
@@ -55,7 +62,7 @@ import TidegateAttribution
             .server(.responseSilent), .server(.responseReset), .server(.bodyStopped), .server(.notHTTP),
             .server(.status(500)), .server(.status(503)), .server(.status(429)),
             .unknown(.routerOrProvider(gateway: gateway)), .unknown(.silence), .unknown(.notEnoughTime),
-            .unknown(.hostOrPath), .unknown(.oneCheck), .unknown(.forwarder),
+            .unknown(.hostOrPath), .unknown(.oneCheck), .unknown(.forwarder), .unknown(.silentTunnel(link)),
         ]
     }
 
@@ -177,6 +184,15 @@ import TidegateAttribution
         }
         #expect(advice(nil).contains("restart it") && advice(.seconds(46)).contains("restart it"))
         #expect(!advice(.seconds(45)).lowercased().contains("restart"))
+        let stub = IPAddress(ipv4: 0x7F00_0035)
+        for (server, party) in [(stub, FaultParty.mine), (Self.gateway, .resolver)] {
+            let causes: [ResolverCause] = [
+                .silent([server]), .refused(server), .fails(server, code: "SERVFAIL"),
+                .silentAbout(server, name: "a.test"),
+            ]
+            for cause in causes { #expect(Cause.resolver(cause).party == party, "\(cause)") }
+        }
+        #expect(Cause.resolver(.silent([stub, Self.gateway])).party == .resolver)
         let undecided = Cause.unknown(.routerOrProvider(gateway: Self.gateway))
         #expect(!undecided.advice(for: target).lowercased().contains("restart"))
     }
@@ -187,7 +203,7 @@ import TidegateAttribution
         #expect(Cause.router(.absent(Self.gateway, link: "uplink")).party == .gateway)
         #expect(Cause.provider(.checksFail).party == .upstream)
         #expect(Cause.resolver(.silent([])).party == .resolver)
-        #expect(Cause.onTheWay(.largePackets(link: nil)).party == .path)
+        #expect(Cause.onTheWay(.largePackets(link: nil, fitting: 1280)).party == .path)
         #expect(Cause.server(.refused).party == .theirs)
         #expect(Cause.unknown(.silence).party == .unknown)
     }
@@ -204,7 +220,8 @@ import TidegateAttribution
                 "let the default route of up2 take over: sysctl -w net.ipv4.conf.uplink.ignore_routes_with_linkdown=1"
             ),
             (.thisHost(.filter(Self.icmp)), "nft list ruleset"),
-            (.onTheWay(.largePackets(link: "uplink")), "Lower the MTU: ip link set uplink mtu 1400, or"),
+            (.onTheWay(.largePackets(link: "uplink", fitting: 576)), "via ROUTER dev uplink mtu lock 576"),
+            (.onTheWay(.largePackets(link: "uplink", fitting: 1280)), "Lower the MTU: ip link set uplink mtu 1280, or"),
             (.server(.notTLS), "http://"),
             (.provider(.portal(location: "http://portal.test/")), "http://portal.test/"),
             (.thisHost(.hostsFile("www.test", address: Self.gateway, dns: [Self.target])), "/etc/hosts"),

@@ -211,7 +211,8 @@ import TidegateTestKit
                     for large in [false, true] {
                         let cause = DecisionTable.cause(
                             of: SilenceEvidence(
-                                silent: silent, gateway: gateway, witnesses: witnesses, losesLargePackets: large))
+                                silent: silent, gateway: gateway, witnesses: witnesses,
+                                fittingPacket: large ? 1400 : nil))
                         let name =
                             "\(silent == .target ? "target" : "resolver"), gateway \(gatewayName), \(witnessName)"
                         answers.append(

@@ -13,7 +13,7 @@ import TidegateCore
         var silent = SilenceEvidence.Silent.target
         var gateway = SilenceEvidence.Gateway.unknown
         var witnesses: [Witness] = []
-        var losesLargePackets = false
+        var fittingPacket: Int?
         let cause: Cause
 
         var testDescription: String { self.situation }
@@ -104,8 +104,13 @@ import TidegateCore
             cause: .onTheWay(.ends(after: nil))),
         Row(
             situation: "small packets pass and large ones do not",
-            gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], losesLargePackets: true,
-            cause: .onTheWay(.largePackets(link: nil))),
+            gateway: .answers(gateway), witnesses: [Witness(.hopWalk, .destination)], fittingPacket: 1400,
+            cause: .onTheWay(.largePackets(link: nil, fitting: 1400))),
+        Row(
+            situation: "a resolver of this host is silent, and the server that it asks answers",
+            silent: .resolvers([IPAddress(ipv4: 0x7F00_0035)]), gateway: .answers(gateway),
+            witnesses: [Witness(.resolver, .beyond(resolver))],
+            cause: .resolver(.silent([IPAddress(ipv4: 0x7F00_0035)]))),
         Row(
             situation: "a resolver on this host's own link is silent", silent: .resolvers([resolver]), gateway: .none,
             cause: .resolver(.silent([resolver]))),
@@ -120,7 +125,7 @@ import TidegateCore
     func row(_ row: Row) {
         let evidence = SilenceEvidence(
             silent: row.silent, gateway: row.gateway, witnesses: row.witnesses,
-            losesLargePackets: row.losesLargePackets)
+            fittingPacket: row.fittingPacket)
         #expect(DecisionTable.cause(of: evidence) == row.cause)
     }
 

@@ -51,9 +51,10 @@ enum ReadableText {
         for payload in EveryEvent.payloads {
             guard let record = EventRecord(self.event(payload)) else { continue }
             let fields = record.fields.sorted { $0.key < $1.key }.map { (name: $0.key, value: LogValue($0.value)) }
-            let line = LogLine(time: "now", level: "info", message: record.message, fields: fields)
+            let handler = LineLogHandler(logLevel: record.level, format: .logfmt, time: SystemClock()) { _ in }
+            let line = handler.line(record.level, record.message, fields)
             for (name, value) in fields where ["reason", "party", "from", "to"].contains(name) {
-                #expect(self.names(in: value.description) == [], "\(line.text(in: .logfmt))")
+                #expect(self.names(in: value.description) == [], "\(line)")
                 if case .string(let code) = value.json, code != value.description { codes.insert(code) }
             }
         }

@@ -134,9 +134,13 @@ struct SidecarSecretsTests {
             if name == "metrics.txt" { #expect(text.contains("\ntidegate_build_info{")) }
             if name == "events.jsonl" { #expect(text.contains(#""event":"task.completed""#), "\(text)") }
         }
-        let again = try await run()
-        #expect(again.status == 1)
-        #expect(again.errors == "tidegate: \(archive) exists; choose another file with --output\n")
+        for _ in ["an archive", "a link that leads nowhere"] {
+            let again = try await run()
+            #expect(again.status == 1)
+            #expect(again.errors == "tidegate: \(archive) exists; choose another file with --output\n")
+            try FileManager.default.removeItem(atPath: archive)
+            try FileManager.default.createSymbolicLink(atPath: archive, withDestinationPath: "\(daemon.path)/nowhere")
+        }
         _ = await daemon.stop()
     }
 

@@ -73,6 +73,54 @@ import Tidegate
         #expect(error(folder) == "\(first): has more than 100000 values with its aliases (*NAME) written out")
     }
 
+    @Test("A merge key adds the keys that its section lacks, and the first of several sections wins")
+    func mergeKeys() throws {
+        let root = try #require(
+            try YAMLFile.parse(
+                """
+                a: &a {k: 1, l: {m: 1}}
+                b: &b
+                  <<: *a
+                  k: 2
+                  n: 2
+                c:
+                  <<: [{k: 3}, *b]
+                  l:
+                d: {<<: 5}
+                e: {<<: []}
+                f: {"<<": {k: 1}}
+                """, file: "t.yml"))
+        func keys(_ section: String) -> [String] {
+            root.value(of: section)?.entries.map { "\($0.line) \($0.value.path) \($0.value.summary)" } ?? []
+        }
+        #expect(keys("b") == ["4 b.k \"2\"", "5 b.n \"2\"", "1 b.l a mapping"])
+        #expect(keys("c") == ["8 c.l nothing", "7 c.k \"3\"", "5 c.n \"2\""])
+        #expect(root.value(of: "b")?.value(of: "l")?.value(of: "m")?.path == "b.l.m")
+        #expect(keys("d") == ["9 d.<< \"5\""] && keys("e").isEmpty && keys("f") == ["11 f.<< a mapping"])
+    }
+
+    @Test("A mistake in a merged section is reported at its line, and what cannot be merged is an unknown key")
+    func mergeMistakes() {
+        let text = "modules:\n  a: &a\n    prober: http\n    tmeout: 1s\n  b: {<<: *a}\n  c: {prober: tcp, <<: 5}\n"
+        let error = #expect(throws: ConfigurationError.self) { try Configuration.parse(text, file: "t.yml") }
+        #expect(
+            error?.problems.map(\.description) == [
+                "t.yml:4: modules.a.tmeout: unknown key (did you mean \"timeout\"?)",
+                "t.yml:4: modules.b.tmeout: unknown key (did you mean \"timeout\"?)",
+                "t.yml:6: modules.c: unknown key",
+            ])
+    }
+
+    @Test("Words of YAML 1.1 are booleans and nulls where one is expected, and texts elsewhere")
+    func booleans() throws {
+        for (word, value) in [("yes", true), ("On", true), ("TRUE", true), ("no", false), ("Off", false)] {
+            let configuration = try Configuration.parse("quality: {active: \(word)}", file: "t.yml")
+            #expect(configuration.measuresQuality == value, "\(word)")
+        }
+        let root = try #require(try YAMLFile.parse("a: Null\nb: !!str null\nc: !!str\nd: ~\ne: yes\n", file: "t.yml"))
+        #expect(root.entries.map(\.value.summary) == ["nothing", "\"null\"", "\"\"", "nothing", "\"yes\""])
+    }
+
     @Test("A key cannot control the terminal that shows the mistake")
     func controlKey() {
         let error = #expect(throws: ConfigurationError.self) {

@@ -42,7 +42,7 @@ import Testing
 
     private let silence = {
         var silence = Attribution(party: .unknown, rung: .tcp, evidence: ["no answer, and nothing says why"])
-        (silence.cause, silence.silence) = (.unknown(.silence), .target)
+        (silence.cause, silence.doubt) = (.unknown(.silence), .init(silent: .target))
         return silence
     }()
 
@@ -56,6 +56,22 @@ import Testing
             recorder, .session(.attributionRevised(task: id, attempt: 1, from: .unknown, to: .upstream)), at: 2)
         #expect(self.count(recorder, .upstream, at: 3) == 1)
         #expect(self.count(recorder, .unknown, at: 60) == 0, "once")
+    }
+
+    @Test("A revision that comes before the end of the task counts, unless the last attempt had an answer")
+    func revisedBefore() throws {
+        let recorder = self.recorder(settles: true)
+        let revision = SessionEvent.attributionRevised(
+            task: try #require(Self.id), attempt: 1, from: .unknown, to: .upstream)
+        self.publish(recorder, .session(revision), at: 0)
+        try self.fail(recorder, at: 1, self.silence)
+        #expect(self.count(recorder, .upstream, at: 1) == 1)
+        #expect(self.count(recorder, .unknown, at: 60) == 0)
+        self.publish(recorder, .session(revision), at: 61)
+        try self.fail(recorder, at: 62, Attribution(party: .theirs, rung: .http))
+        #expect(self.count(recorder, .theirs, at: 62) == 1 && self.count(recorder, .upstream, at: 100) == 1)
+        try self.fail(recorder, at: 101, self.silence)
+        #expect(self.count(recorder, .unknown, at: 140) == 1, "the revision was of a task that is over")
     }
 
     @Test("Without a revision it counts as it was after 30 seconds, or when the daemon stops")

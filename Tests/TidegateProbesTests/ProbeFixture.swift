@@ -24,7 +24,8 @@ struct ProbeFixture {
         historyLimit: Int = 100, maxConcurrent: Int = 512, bodyBudget: Int64 = 64 << 20,
         path: @escaping @Sendable (IPAddress) -> Verdict = { _ in .unknown },
         host: Verdict = .unknown, cause: Cause? = nil, module: ProbeModule? = nil, echo: EchoClient = EchoClient(),
-        own: OwnSockets? = nil, credentials: [String: [ProbeTargetPolicy.Entry]] = [:]
+        own: OwnSockets? = nil, credentials: [String: [ProbeTargetPolicy.Entry]] = [:],
+        time: any TimeSource = SystemClock(), isRouted: Bool = true
     ) {
         let doubts = self.doubts
         let resolver = ScriptedResolver(
@@ -41,12 +42,13 @@ struct ProbeFixture {
             environment: ProbeEnvironment(
                 resolver: resolver,
                 network: ProbeEnvironment.Network(
-                    route: { AddressRoute(verdict: path($0), link: "eth0") }, internet: { host },
+                    route: { AddressRoute(verdict: path($0), link: "eth0") }, isRouted: { _, _ in isRouted },
+                    internet: { host },
                     cause: { doubt in
                         doubts.add(doubt)
                         return cause
                     }),
-                attempts: AttemptClient(name: "tg-probe", own: own), time: SystemClock(),
+                attempts: AttemptClient(name: "tg-probe", own: own), time: time,
                 call: { delay, body in
                     Task {
                         try? await Task.sleep(for: delay)

@@ -40,6 +40,16 @@ struct ProbePathTests {
         #expect(preferred.value("probe_ip_protocol") == 4 && preferred.value("probe_success") == 1)
     }
 
+    @Test("A link-local address without a zone, as a file of hosts may have, is not taken before one that works")
+    func withoutZone() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let local = try #require(IPAddress("fe80::1"))
+        let report = try await ProbeFixture(names: ["own.test": [local, ProbeFixture.loopback]])
+            .probe("http://own.test:\(server.port)/")
+        #expect(report.value("probe_success") == 1 && report.value("probe_ip_protocol") == 4, "\(report)")
+    }
+
     @Test("A name that does not exist is no fault of the network; silent resolvers without a path are")
     func names() async throws {
         let unknown = try await ProbeFixture(host: Self.noCarrier).probe("http://nowhere.test/")

@@ -12,7 +12,7 @@ struct ProbeSourceTests {
 
     private static func probe(
         _ prober: ProbeModule.Prober, _ target: String, timeout: Duration = .seconds(20), path: Verdict = .unknown,
-        from address: String? = nil, by interface: String? = nil,
+        from address: String? = nil, by interface: String? = nil, isRouted: Bool = true,
         _ change: (inout HTTPProbeOptions) throws -> Void = { _ in }
     ) async throws -> ProbeReport {
         var source = ProbeSource()
@@ -29,7 +29,10 @@ struct ProbeSourceTests {
             }
         let module = ProbeModule(prober: prober, timeout: timeout)
         let both = [IPAddress("::1"), IPAddress("127.0.0.1")].compactMap { $0 }
-        return try await ProbeFixture(names: ["both.test": both], path: { _ in path }, module: module).probe(target)
+        return try await ProbeFixture(
+            names: ["both.test": both], path: { _ in path }, module: module, isRouted: isRouted
+        )
+        .probe(target)
     }
 
     private static func server(_ head: String = "200 OK\r\n") async throws -> ScriptedServer {
@@ -55,6 +58,14 @@ struct ProbeSourceTests {
         let other = try await Self.probe(prober, "127.0.0.1:\(server.port)", from: "::1")
         #expect(other.failure?.reason == "resolve_failed" && other.failure?.party == .mine)
         #expect(server.peers.count == 2)
+    }
+
+    @Test("Without a route by its interface a probe is gated, and sends nothing", arguments: probers)
+    func withoutRoute(_ prober: ProbeModule.Prober) async throws {
+        let server = try await Self.server()
+        let report = try await Self.probe(prober, "127.0.0.1:\(server.port)", by: "lo", isRouted: false)
+        #expect(report.isGated && report.failure?.party == .mine, "\(report)")
+        #expect(server.peers.isEmpty)
     }
 
     @Test("Over IPv6, too", arguments: probers)
@@ -83,6 +94,16 @@ struct ProbeSourceTests {
         let missing = try await Self.probe(prober, target, by: "nowhere7")
         #expect(missing.failure?.text == "there is no interface nowhere7")
         #expect(missing.value("probe_failure_info", "connect_failed", "mine") == 1)
+    }
+
+    @Test("A link-local address needs a zone or an interface, where there is another address")
+    func zones() throws {
+        let addresses = try ["fe80::1", "fe80::1%1", "169.254.1.1", "::1"].map { try #require(IPAddress($0)) }
+        var bound = ProbeSource()
+        bound.interface = "lo"
+        #expect(bound.usable(addresses) == addresses)
+        #expect(ProbeSource().usable(addresses) == Array(addresses.dropFirst()))
+        #expect(ProbeSource().usable(Array(addresses.prefix(1))) == Array(addresses.prefix(1)))
     }
 
     @Test("Silence on the interface is no loss of a path that is not used", arguments: probers)

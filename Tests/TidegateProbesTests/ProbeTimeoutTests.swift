@@ -1,5 +1,7 @@
+import Synchronization
 import Testing
 import TidegateCore
+import TidegateLoop
 import TidegateProbes
 
 struct ProbeTimeoutTests {
@@ -30,5 +32,30 @@ struct ProbeTimeoutTests {
         #expect(throws: ProbeRefusal.badTimeout(text)) {
             try ProbeTimeout.limit(module: nil, scrape: text, offset: .zero)
         }
+    }
+
+    /// A clock that a stopped process finds far ahead.
+    private final class JumpingTime: TimeSource {
+        private let ahead = Mutex(Duration.zero)
+
+        func jump(by time: Duration) { self.ahead.withLock { $0 = time } }
+
+        func monotonic() -> MonotonicTime { SystemClock().monotonic() + self.ahead.withLock { $0 } }
+
+        func wall() -> WallTime { SystemClock().wall() }
+    }
+
+    @Test("A run that outlasts its limit was stopped with this process, and says nothing of the target")
+    func frozen() async throws {
+        let time = JumpingTime()
+        let fixture = ProbeFixture(
+            timeout: .seconds(20),
+            path: { _ in
+                time.jump(by: .seconds(60))
+                return .unknown
+            }, time: time)
+        let report = try await fixture.probe("http://127.0.0.1:1/")
+        #expect(report.failure?.party == .mine && report.isOutage, "\(report)")
+        #expect(report.failure?.text.hasPrefix("this process did not run for 40") == true, "\(report)")
     }
 }

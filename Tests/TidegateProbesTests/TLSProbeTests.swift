@@ -56,6 +56,10 @@ struct TLSProbeTests {
             (try await authority.sign(["tide.test"], .past), true, "the certificate expired on "),
             (try await authority.sign(["tide.test"]), false, "the certificate is not signed by an authority that"),
             (try await authority.selfSigned("tide.test"), true, "the certificate is self-signed"),
+            (
+                try await authority.signSubject("tide.test"), true,
+                "the certificate names no host: it has no subject alternative name, only the subject CN = tide.test"
+            ),
         ] {
             let server = try await TestTLSServer(identity)
             let overHTTP = try await ProbeFixture(.with { $0.tls.caFile = isKnown ? authority.certificate : nil })
@@ -67,6 +71,23 @@ struct TLSProbeTests {
             #expect(overHTTP.failure?.text.hasPrefix(text) == true, "\(overHTTP.failure as Any)")
             #expect(overTCP.failure?.text == overHTTP.failure?.text)
         }
+    }
+
+    @Test("An authority whose certificate has expired is named, and not the certificate that it signed")
+    func expiredAuthority() async throws {
+        let authority = try await TestAuthority()
+        let between = try await authority.expiredIntermediate()
+        let server = try await TestTLSServer(
+            try await authority.sign("tide.test", by: between), arguments: ["-cert_chain", between.certificate])
+        let text = "the certificate of the authority CN = Test Intermediate expired on 1 Feb 2024"
+        let overHTTP = try await ProbeFixture(.with { $0.tls.caFile = authority.certificate })
+            .probe("https://tide.test:\(server.port)/")
+        #expect(overHTTP.failure?.text == text && overHTTP.failure?.party == .theirs)
+        let overTCP = try await StreamProbe.tcp("tide.test:\(server.port)") {
+            $0.usesTLS = true
+            $0.tls.caFile = authority.certificate
+        }
+        #expect(overTCP.failure?.text == text)
     }
 
     @Test("Certificates and a key in the module itself do what files would")

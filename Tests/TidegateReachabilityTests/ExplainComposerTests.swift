@@ -266,6 +266,66 @@ struct ExplainComposerTests {
         #expect(explanation.party == party && explanation.firstFailure?.rung == .internet, "\(explanation)")
     }
 
+    @Test(
+        "Where a name that does not exist has the target's address as well, a captive portal answers, whatever it says",
+        arguments: [
+            HTTPCheck.Result(reached: .response, status: 200), HTTPCheck.Result(reached: .connect, failure: .reset),
+        ])
+    func diverted(_ answer: HTTPCheck.Result) throws {
+        var name = self.name([Self.gateway4])
+        let way = Self.way(Self.gateway4, nil, answer)
+        name.servers = [ResolverFindings(server: Self.gateway4, verdict: way.verdict)]
+        for (unrelated, isPortal) in [(Self.gateway4, true), (Self.server4, false)] {
+            name.servers[0].unrelated = .answered([unrelated], timeToLive: .seconds(1))
+            let explanation = ExplanationComposer.compose(
+                try self.findings("http://api.test/", [.ipv4: way], name: name))
+            #expect((explanation.cause == .provider(.portal(location: nil))) == isPortal, "\(explanation)")
+        }
+    }
+
+    @Test(
+        "A search list that delays programs is a finding", arguments: [(250, 5, true), (1, 5, false), (250, 0, false)])
+    func search(_ milliseconds: Int, _ searched: Int, _ isFinding: Bool) throws {
+        var name = self.name([Self.server4])
+        let way = Self.way(Self.server4, nil, HTTPCheck.Result(reached: .response, status: 200))
+        name.servers = [
+            ResolverFindings(server: Self.server4, verdict: way.verdict, delay: .milliseconds(milliseconds))
+        ]
+        name.searched = searched
+        let found = ExplanationComposer.compose(try self.findings("http://api.test/", [.ipv4: way], name: name))
+            .findings
+        #expect(found.contains { $0.contains("ndots") && $0.contains("1.3 s") } == isFinding, "\(found)")
+    }
+
+    @Test("A resolver of this host: silent, silent about one name, or beside the server that it asks")
+    func ownResolver() throws {
+        let stub = IPAddress(ipv4: 0x7F00_0035)
+        let answer = DNSOutcome.answered([Self.server4], timeToLive: .seconds(1))
+        func cause(
+            _ control: DNSOutcome, upstream: DNSOutcome?, _ answers: [DNSQuestion.RecordType: DNSOutcome] = [:]
+        ) throws -> Cause? {
+            var name = NameFindings(name: "api.test")
+            let verdict = Verdict(level: .routed, path: NetworkPath(interface: "lo", index: 1), notes: [.thisHost])
+            name.servers = [
+                ResolverFindings(server: stub, verdict: verdict, answers: [.a: .timedOut], control: control)
+            ]
+            if let upstream {
+                let way = Self.way(Self.server4).verdict
+                name.upstreams = [
+                    ResolverFindings(server: Self.server4, verdict: way, answers: answers, control: upstream)
+                ]
+            }
+            var way = Self.way(Self.server4)
+            way.subject = .sentinel(Self.server4)
+            return ExplanationComposer.compose(try self.findings("http://api.test/", [.ipv4: way], name: name)).cause
+        }
+        #expect(try cause(.timedOut, upstream: answer) == .resolver(.silent([stub])))
+        #expect(try cause(.timedOut, upstream: .timedOut)?.party != .mine, "the server that it asks is silent as well")
+        let zone = try cause(answer, upstream: answer, [.a: .failed(code: "SERVFAIL")])
+        #expect(zone == .resolver(.fails(Self.server4, code: "SERVFAIL")) && zone?.party == .resolver, "a broken zone")
+        #expect(try cause(answer, upstream: nil) == .resolver(.silentAbout(stub, name: "api.test")))
+    }
+
     @Test("A check URL that answers something else is a finding, and no outage")
     func wrongCheck() throws {
         var name = NameFindings(name: "a.root-servers.net")

@@ -83,6 +83,22 @@ struct InternetRungTests {
         #expect(ConnectivityEvaluator.connectivity(try Self.observed(findings)) == connectivity)
     }
 
+    @Test("The silence of one server says nothing where another one answers well")
+    func decisive() throws {
+        func seen(_ hosts: [(String, Finding)]) throws -> [InternetObservation] {
+            try hosts.map { InternetObservation(url: try Self.url($0.0), finding: $0.1, evidence: "x") }
+        }
+        let one = try seen([("http://a.test/", .silent), ("https://b.test/", .good)])
+        #expect(ConnectivityEvaluator.connectivity(ConnectivityEvaluator.decisive(one)) == .full)
+        for others in [
+            [("http://a.test/", .silent), ("http://c.test/", .silent), ("https://b.test/", .good)],
+            [("http://a.test/", .silent), ("https://b.test/", .unexpected)], [("http://a.test/", .silent)],
+            [("https://a.test/", .silent), ("http://b.test/", .good)],
+        ] as [[(String, Finding)]] {
+            #expect(ConnectivityEvaluator.decisive(try seen(others)).count == others.count)
+        }
+    }
+
     @Test("A check URL that is silent is not waited for once one of its scheme has answered")
     func silentURL() async throws {
         let urls = try ["http://192.0.2.1/204", "http://192.0.2.2/204"].map { try InternetCheckURL($0) }

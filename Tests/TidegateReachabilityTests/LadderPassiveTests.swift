@@ -31,28 +31,6 @@ struct LadderPassiveTests {
         #expect(self.evidence.fresh(from: try address("10.0.0.2"), at: self.time.monotonic()) == nil)
     }
 
-    @Test("Connections to two remotes that took a second longer count for half a minute, those to one remote do not")
-    func lateConnects() throws {
-        let (own, another) = (try address("10.0.0.2"), try address("10.0.0.3"))
-        func connected(_ remote: String, in connect: Duration?, after start: Duration = .seconds(2)) throws {
-            try self.succeeded("10.0.0.2", remote, connect: connect, after: start)
-        }
-        func late(_ source: IPAddress) -> MonotonicTime? {
-            self.evidence.lastLateConnect(from: source, at: self.time.monotonic())
-        }
-        self.time.advance(by: .seconds(60))
-        for _ in 0..<3 { try connected("198.51.100.2", in: .milliseconds(1031)) }
-        try connected("198.51.100.3", in: .milliseconds(899))
-        try connected("198.51.100.4", in: nil)
-        #expect(late(own) == nil)
-        try connected("198.51.100.9", in: .milliseconds(1100), after: .seconds(1))
-        #expect(late(own) == self.time.monotonic() - .seconds(1) && late(another) == nil)
-        self.time.advance(by: .seconds(28))
-        #expect(late(own) != nil)
-        self.time.advance(by: .seconds(1))
-        #expect(late(own) == nil, "the first request began 31 seconds ago")
-    }
-
     @Test("Only TLS with a global address shows the internet")
     func kinds() throws {
         let own = try address("10.0.0.2")

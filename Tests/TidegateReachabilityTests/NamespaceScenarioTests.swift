@@ -2,7 +2,7 @@ internal import Synchronization
 internal import Testing
 internal import TidegateCore
 @testable internal import TidegateNetwork
-internal import TidegateReachability
+@testable internal import TidegateReachability
 internal import TidegateTestKit
 
 /// What happens when namespaces, and links between them, come and go.
@@ -102,7 +102,15 @@ private final class EndlessDiagnoser: HostDiagnoser {
     /// 1 once it has begun, 2 once it has been cancelled.
     let state = Atomic(0)
 
-    func diagnoseHost(within limit: Duration) async -> HostFindings {
+    func responsible(for target: Target, within limit: Duration) async -> FaultParty? { nil }
+
+    func echoes(to hosts: [QualityStatus.Host]?, on path: NetworkPath) async -> EchoRound { .init() }
+
+    func measure(
+        _ subject: QualitySubject, on path: NetworkPath, _ hosts: [QualityStatus.Host]
+    ) async -> QualityEvidence? { nil }
+
+    func diagnoseHost(within limit: Duration, isSilent: Bool) async -> HostFindings {
         self.state.store(1, ordering: .relaxed)
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
         self.state.store(2, ordering: .relaxed)

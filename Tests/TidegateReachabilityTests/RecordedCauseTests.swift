@@ -216,7 +216,7 @@ struct RecordedCauseTests {
                 for large in [false, true] {
                     var path = Self.findings()
                     (path.web, path.internet) = ([Self.target: answer], checks)
-                    path.losesLargePackets = large
+                    path.fittingPacket = large ? 1400 : nil
                     answers += try Self.answer(
                         name + checkName + (large ? ", large packets lost" : ""), Self.bad(rung, reason), path)
                 }

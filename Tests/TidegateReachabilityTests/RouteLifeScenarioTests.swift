@@ -12,6 +12,8 @@ struct RouteLifeScenarioTests {
     func nexthopNews(compatibility: Int) async throws {
         let hosts = try VethPairFixture()
         try hosts.here.sysctl("net.ipv4.nexthop_compat_mode=\(compatibility)")
+        // The kernel adds routes when its check of a link-local address ends.
+        try hosts.here.sysctl("net.ipv6.conf.all.disable_ipv6=1")
         try hosts.here.batch(
             "route del default\nnexthop add id 10 via 10.0.0.1 dev v0\nroute add default nhid 10")
         let fixture = MonitorFixture(hosts.here)

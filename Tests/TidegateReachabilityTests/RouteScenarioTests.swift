@@ -22,6 +22,20 @@ struct RouteScenarioTests {
         #expect(status.verdict(.ipv4) == Verdict(level: .none, reason: .noAddress))
     }
 
+    @Test("Packets bound to a link without a route by it are known to have none, and those to its hosts to have one")
+    func boundPackets() async throws {
+        let hosts = try VethPairFixture()
+        try hosts.addSecondLink()
+        let fixture = MonitorFixture(hosts.here)
+        _ = await fixture.first()
+        for (address, link, isRouted) in [
+            ("9.9.9.9", "v0", true), ("9.9.9.9", "v1", false), ("10.0.1.9", "v1", true), ("9.9.9.9", "v9", true),
+        ] {
+            let address = try #require(IPAddress(address))
+            #expect(await fixture.monitor.hasRoute(to: address, over: link) == isRouted, "\(address) over \(link)")
+        }
+    }
+
     @Test("169.254/16 is link-local whatever scope it was given")
     func linkLocalOnly() async throws {
         let hosts = try VethPairFixture(isConfigured: false)

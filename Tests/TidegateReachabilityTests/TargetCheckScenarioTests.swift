@@ -126,14 +126,42 @@ struct TargetCheckScenarioTests {
         let fixture = ladder.fixture
         #expect(await eventually { self.report(fixture)?.isReached == true })
         // The answer to a question of the reducer, before the worker has one.
-        fixture.monitor.send { engine in
-            engine.diagnose { _ in }
-            engine.diagnosed(1, HostHealthTests.outage)
-        }
-        #expect(await eventually { fixture.monitor.status.global.level == .limited })
+        #expect(
+            await eventually {
+                fixture.monitor.send { $0.answer(HostHealthTests.outage) }
+                return fixture.monitor.status.global.level == .limited
+            })
         #expect(self.report(fixture)?.checkingSince != nil || checker.count.load(ordering: .relaxed) > 1)
         #expect(await eventually { self.report(fixture)?.isReached == false })
         #expect(checker.count.load(ordering: .relaxed) == checks)
+    }
+
+    @Test("Where a portal answers, a request without TLS reaches no target; a handshake still does")
+    func portal() async throws {
+        let (plain, proven) = (try Target("198.51.100.2:80"), try Target("198.51.100.2:443"))
+        let checker = AnsweringChecker()
+        let ladder = LadderFixture(
+            self.hosts,
+            targets: [
+                plain: TargetCheck(.http, interval: .seconds(3600)),
+                proven: TargetCheck(.tls, interval: .seconds(3600)),
+            ], targetChecker: checker, diagnosesHost: true)
+        let fixture = ladder.fixture
+        let reports = { fixture.monitor.status.checks }
+        #expect(await eventually { reports().values.filter { $0.isReached == true }.count == 2 })
+        let portal = HostHealthTests.findings(
+            StandingDiagnosisTests.broken(.provider(.portal(location: "http://login.test/"))))
+        #expect(
+            await eventually {
+                // An answer to a question from before the path was known is dropped.
+                fixture.monitor.send { $0.answer(portal) }
+                return reports()[plain]?.isReached == false
+            })
+        let failure = try #require(reports()[plain]?.lastFailure)
+        #expect(failure.reason == .portal && failure.party == .upstream)
+        #expect(failure.text.contains("http://login.test/") && !failure.advice.isEmpty)
+        #expect(await eventually { checker.count.load(ordering: .relaxed) > 3 })
+        #expect(reports()[proven]?.isReached == true && reports()[proven]?.lastFailure == nil)
     }
 
     @Test("A router that reported the host's absence to the check counts, though it is silent to the diagnosis")
@@ -175,6 +203,25 @@ struct TargetCheckScenarioTests {
         #expect(problem(port, TargetCheck(.tcp, interval: .milliseconds(1)))?.contains("interval") ?? false)
         #expect(problem(port, TargetCheck(.tcp, timeout: .zero))?.contains("timeout") ?? false)
         #expect(throws: ConfigurationValueError.self) { try TargetCheck(url: "ftp://a.test/") }
+    }
+}
+
+extension ReachabilityEngine {
+    /// Asks for a diagnosis and answers in the worker's place, whichever round it is.
+    fileprivate func answer(_ findings: HostFindings) {
+        self.wayOut.diagnose { _ in }
+        for round in 1...9 { self.wayOut.handle(.diagnosed(round: round, findings)) }
+    }
+}
+
+/// Reaches every target, with a certificate where TLS is checked.
+private final class AnsweringChecker: TargetChecker {
+    let count = Atomic<Int>(0)
+
+    func check(_ request: TargetCheck.Request) async -> TargetCheck.Outcome {
+        self.count.add(1, ordering: .relaxed)
+        return TargetCheck.Outcome(
+            certificateExpiry: request.check.kind == .tls ? WallTime(microseconds: 1_800_000_000_000_000) : nil)
     }
 }
 

@@ -66,14 +66,16 @@ struct VerdictReducerTests {
 
     @Test(
         "Where no link with a medium is usable, that is the reason, and not what a tunnel or a bridge lacks",
-        arguments: [Link.Kind.tunnel, .bridge, .virtual, .ethernet])
-    func medium(_ kind: Link.Kind) {
+        arguments: [
+            (.tunnel, nil), (.bridge, nil), (.virtual, nil), (.ethernet, nil), (.ethernet, 79),
+        ] as [(Link.Kind, UInt32?)])
+    func medium(_ kind: Link.Kind, bridge: UInt32?) {
+        var other = KernelLink.make("other0", index: 78, kind: kind, master: bridge)
+        other.infoKind = bridge == nil ? nil : "veth"
         let reducer = VerdictReducer(
-            .of(
-                [.make(flags: KernelLink.flagUp, state: .down), .make("other0", index: 78, kind: kind)],
-                [.make("fe80::2/64", on: 78)]))
+            .of([.make(flags: KernelLink.flagUp, state: .down), other], [.make("fe80::2/64", on: 78)]))
         let missing = reducer.evaluate(.refused(101), of: self.internet)
-        let isOther = kind == .ethernet
+        let isOther = kind == .ethernet && bridge == nil
         // A bridge without ports has no carrier either.
         #expect(reducer.family(.ipv4, [missing]).reason == (isOther ? .noAddress : .noCarrier))
         #expect(reducer.family(.ipv6, [missing]).reason == (isOther ? .linkLocalOnly : .noCarrier))

@@ -93,6 +93,11 @@ struct WaitConditionTests {
         for text in ["carrier", "carrier:eth0", "address", "address:eth0", "address:eth0:v4", "route", "route:v4"] {
             #expect(try self.outcome(text, good) == .satisfied, "\(text)")
         }
+        var bare = self.eth0
+        bare.usableFamilies = []
+        let loopback = self.status(self.routed, links: [bare])
+        #expect(try self.outcome("address:v4", loopback) == .satisfied, "the source is an address of lo")
+        #expect(try self.outcome("address:eth0:v4", loopback) != .satisfied)
         #expect(
             try self.outcome("route", good, .ipv6) == .unsatisfied(.address, .noAddress, sentence: "no address (v6)"))
         #expect(

@@ -66,6 +66,37 @@ import TidegateCore
         #expect(sentence.count <= 90)
     }
 
+    @Test(
+        "The first line names the party of several targets: before them if they share it, else behind each",
+        arguments: [
+            ([("www", .upstream), ("db", .upstream)], "Your provider: 2 of 3 targets are not reached (www, db)."),
+            ([("www", .theirs), ("db", .path)], "2 of 3 targets are not reached: www (the server), db (on the way)."),
+            (
+                [("www", .theirs), (String(repeating: "x", count: 60), .theirs)],
+                "The server: 2 of 3 targets are not reached (www and 1 more)."
+            ),
+            (
+                [(String(repeating: "x", count: 24), .mine)],
+                "This host: \(String(repeating: "x", count: 24)) is not reached: no packet may leave by this interface."
+            ),
+        ] as [([(String, FaultParty)], String)])
+    func parties(_ failing: [(name: String, party: FaultParty)], _ sentence: String) throws {
+        let rows = try (failing + [("sound", .unknown)]).map { name, party in
+            var report = TargetCheckReport(.init(.tcp))
+            report.isReached = name == "sound"
+            report.lastFailure = .init(
+                time: PageState.now, reason: .timeout, party: party, text: "no packet may leave by this interface")
+            return TargetRow(
+                verdict: TargetVerdict(target: try Target("\(name):80"), verdict: Verdict(level: .routed)),
+                configuredName: name, report: report, marks: [], links: [], brokenSince: nil, now: PageState.now)
+        }
+        let headline = Headline(
+            status: PageState.healthy.status, diagnosis: nil, tasks: TaskSample([]),
+            record: HistoryRecord(from: PageState.ago(10)), targets: rows, now: PageState.now)
+        #expect(headline.state.sentence == sentence)
+        #expect(sentence.count <= 90)
+    }
+
     @Test("An IP version that leads nowhere is part of the first line")
     func deadFamily() {
         var diagnosis = HostDiagnosis(explanation: PageState.sound, time: PageState.ago(3))

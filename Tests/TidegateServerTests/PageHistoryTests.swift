@@ -75,7 +75,7 @@ import TidegateTestKit
     /// An unanswered attempt, which a diagnosis may explain later, and the end of its task.
     private func endInSilence(_ bus: EventBus, _ id: TaskID, name: String? = nil, key: String? = nil) {
         var attribution = Attribution(party: .unknown, evidence: ["no answer"])
-        (attribution.cause, attribution.silence) = (.unknown(.silence), .target)
+        (attribution.cause, attribution.doubt) = (.unknown(.silence), .init(silent: .target))
         let result = TaskResult(
             id: id, name: name, key: key, kind: .data, method: "GET", url: "http://10.0.0.1/", outcome: .failure,
             attempts: 1, failure: .timedOut, attribution: attribution, explanation: "no answer in time")

@@ -216,6 +216,12 @@ struct ProbeRouteTests {
             // A proxy may pass the request on under another name; the browser knows the page's own.
             Visit(
                 fields: ["Referer": "https://monitor.example/", "Sec-Fetch-Site": "same-origin"], isProbed: true),
+            // Over plain http to another host a browser names a page only by Referer, which the page may forbid.
+            Visit(fields: ["Accept-Language": "en"], isProbed: false),
+            Visit(fields: ["Accept-Language": "*"], isProbed: true),
+            Visit(fields: ["Accept-Language": "en", "Sec-Fetch-Site": "none"], isProbed: true),
+            Visit(fields: ["Accept-Language": "en", "Referer": "http://127.0.0.1:PORT/"], isProbed: true),
+            Visit(fields: ["Authorization": "Basic YTpi", "Sec-Fetch-Site": "same-site"], isProbed: false),
             Visit(fields: ["X-Prometheus-Scrape-Timeout-Seconds": "10"], isProbed: true),
             Visit(
                 fields: ["X-Prometheus-Scrape-Timeout-Seconds": "10", "Sec-Fetch-Site": "cross-site"], isProbed: false),
@@ -229,7 +235,8 @@ struct ProbeRouteTests {
             let answer = try await Program.expect(
                 ["curl", "-s", "-w", " %{http_code}", "http://127.0.0.1:\(port)/probe?target=a"] + fields)
             #expect(answer.hasSuffix(visit.isProbed ? " 200" : " 403"), "\(answer)")
-            #expect(visit.isProbed || answer.hasPrefix("A page of another site sent this request, and may not probe: "))
+            let refusal = ["A page of another site sent this request, and may", "A browser (Accept-Language) sent"]
+            #expect(visit.isProbed || refusal.contains { answer.hasPrefix($0) })
         }
         #expect(probes.questions.count == (visit.isProbed ? 1 : 0))
     }

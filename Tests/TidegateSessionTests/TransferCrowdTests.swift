@@ -73,12 +73,13 @@ struct TransferCrowdTests {
         let before = try ProcessHoldings.own()
         let fixture = try Self.session()
         var left: [ProcessHoldings] = []
-        for _ in 0..<4 {
+        for _ in 0..<8 {
             try await Self.crowd(in: fixture)
             left.append(try ProcessHoldings.own())
         }
-        // The first crowd fills pools; of later ones each transfer may leave 1.4 KB, where a head alone has more.
-        #expect(left[3].memory - left[0].memory < 3 * Self.size * 1400, "\(left)")
+        // The first crowds fill pools; of later ones each transfer may leave 1.4 KB, where a head alone has more.
+        let least = [left.prefix(4), left.suffix(4)].compactMap { $0.map(\.memory).min() }
+        #expect(least[1] - least[0] < 4 * Self.size * 1400, "\(left)")
         await fixture.session.invalidate(cancellingTasks: true)
         // A few are the process's own from their first use on.
         let isFree = try await eventually {

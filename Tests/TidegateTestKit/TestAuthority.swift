@@ -63,14 +63,18 @@ package final class TestAuthority: Sendable {
 
     /// Signs a certificate for DNS names, or for names with another prefix: `IP:192.0.2.1`.
     package func sign(_ names: [String], _ validity: Validity = .now) async throws -> Identity {
+        let list = names.map { $0.contains(":") ? $0 : "DNS:\($0)" }.joined(separator: ",")
+        return try await self.sign(names[0], validity, "subjectAltName=\(list)\\n")
+    }
+
+    private func sign(_ name: String, _ validity: Validity, _ extensions: String) async throws -> Identity {
         let id = UUID().uuidString
         let dates = validity.rawValue.split(separator: " ")
-        let list = names.map { $0.contains(":") ? $0 : "DNS:\($0)" }.joined(separator: ",")
         try await self.shell(
             """
-            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=\(names[0])' \
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj '/CN=\(name)' \
               -keyout \(id).key -out \(id).csr
-            printf 'subjectAltName=\(list)\\n' > \(id).ext
+            printf '\(extensions)' > \(id).ext
             openssl ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -in \(id).csr -out \(id).pem -notext \
               -startdate \(dates[0]) -enddate \(dates[1]) -extfile \(id).ext
             """)
@@ -106,13 +110,26 @@ package final class TestAuthority: Sendable {
     /// Signs an authority between this one and others.
     package func intermediate() async throws -> Identity {
         try await self.issue(
-            "Test Intermediate", by: Identity(certificate: self.certificate, key: "ca.key"),
-            "basicConstraints=critical,CA:TRUE\\nkeyUsage=critical,keyCertSign,cRLSign\\n")
+            "Test Intermediate", by: Identity(certificate: self.certificate, key: "ca.key"), Self.authorityExtensions)
     }
+
+    /// Signs an authority between this one and others whose certificate has expired.
+    package func expiredIntermediate() async throws -> Identity {
+        try await self.sign("Test Intermediate", .past, Self.authorityExtensions)
+    }
+
+    private static let authorityExtensions =
+        "basicConstraints=critical,CA:TRUE\\nkeyUsage=critical,keyCertSign,cRLSign\\n"
 
     /// Lets an intermediate authority sign a certificate for a DNS name.
     package func sign(_ name: String, by authority: Identity) async throws -> Identity {
         try await self.issue(name, by: authority, "subjectAltName=DNS:\(name)\\n")
+    }
+
+    /// Signs a certificate that has its name in the subject alone.
+    package func signSubject(_ name: String) async throws -> Identity {
+        try await self.issue(
+            name, by: Identity(certificate: self.certificate, key: "ca.key"), "basicConstraints=CA:FALSE\\n")
     }
 
     private func issue(_ name: String, by authority: Identity, _ extensions: String) async throws -> Identity {

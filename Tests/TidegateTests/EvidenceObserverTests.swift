@@ -82,25 +82,38 @@ import TidegateTesting
     @Test("An attempt that fails in silence puts its family in doubt, and its party is revised later")
     func silent() throws {
         var silence = Attribution(party: .unknown, rung: .tcp)
-        (silence.cause, silence.silence) = (.unknown(.silence), .target)
+        (silence.cause, silence.doubt) = (.unknown(.silence), .init(silent: .target))
         let kind = TaskEvent.Kind.attemptFailed(self.summary(), .timedOut, silence, isCharged: true)
-        let attempt = SilentAttempts.Attempt(
+        let attempt = OpenAttempts.Attempt(
             task: try #require(TaskID("00000000-0000-4000-8000-000000000001")), number: 1, party: .unknown,
-            silent: .target, family: .ipv4, moment: Self.now)
+            doubt: .init(silent: .target), remote: Self.remote, start: Self.start,
+            moment: Self.now)
         #expect(
             self.shown(by: try self.task(kind)) == [
-                .failure(Self.now), .doubt(.ipv4), .attempt(attempt), .silenceOf(.unknown, since: Self.start),
+                .failure(Self.now), .doubt(.ipv4), .attempt(attempt),
             ])
+    }
+
+    @Test("The error of a socket does not name its sender: its party is open, and it is no silence")
+    func refused() throws {
+        var refused = Attribution(party: .theirs, rung: .tcp)
+        refused.doubt = .init(silent: nil, target: try Target("web.test:443"))
+        let kind = TaskEvent.Kind.attemptFailed(self.summary(), .connectFailed, refused, isCharged: true)
+        let attempt = OpenAttempts.Attempt(
+            task: try #require(TaskID("00000000-0000-4000-8000-000000000001")), number: 1, party: .theirs,
+            doubt: .init(silent: nil, target: try Target("web.test:443")), remote: Self.remote, start: Self.start,
+            moment: Self.now)
+        #expect(self.shown(by: try self.task(kind)) == [.failure(Self.now), .attempt(attempt)])
     }
 
     @Test("A probe that fails in silence counts as an attempt does, what its target or the kernel said does not")
     func probes() {
         let (path, theirs) = (self.failure("timed_out", .path), self.failure("status", .theirs))
-        #expect(self.probe(path) == [.failure(Self.now), .doubt(.ipv6), .silenceOf(.path, since: Self.start)])
+        #expect(self.probe(path) == [.failure(Self.now), .doubt(.ipv6), .silenceOf(.path, of: nil, since: Self.start)])
         #expect(self.probe(path, isNews: false) == [.failure(Self.now)], "a permanent failure is not news")
         #expect(self.probe(path, .inconclusive, isNews: false) == [.failure(Self.now), .doubt(.ipv6), .unclear])
-        #expect(self.probe(theirs) == [.silenceOf(.theirs, since: Self.start)])
-        #expect(self.probe(self.failure("timed_out", .theirs)) == [.silenceOf(.theirs, since: Self.start)])
+        #expect(self.probe(theirs) == [.silenceOf(.theirs, of: nil, since: Self.start)])
+        #expect(self.probe(self.failure("timed_out", .theirs)) == [.silenceOf(.theirs, of: nil, since: Self.start)])
         #expect(self.probe(self.failure("no_path", .mine), isGated: true) == [])
     }
 }

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import TidegateCore
 internal import Testing
-internal import TidegateLoop
 internal import TidegateTestKit
 
 @testable internal import TidegateTransfer
@@ -108,7 +107,7 @@ struct ConfinementTests {
         #expect(paths.obstacle() == "\(place.allowed)/link is not a directory")
         #expect(
             place.paths("link/deep/f").obstacle()
-                == "the directory \(place.allowed)/link/deep cannot be read: \(LoopError.text(of: ELOOP))")
+                == "the directory \(place.allowed)/link/deep cannot be read: \(SystemError.message(ELOOP))")
         #expect(throws: FileError(operation: "open", path: paths.temporary.path, code: ELOOP)) {
             try DownloadFile.open(paths)
         }

@@ -128,9 +128,10 @@ struct HTTPCheckerCertificateTests {
     }
 
     private func ask(
-        _ identity: TestAuthority.Identity, _ lastStage: Stage = .tls, checker: TransferHTTPChecker? = nil
+        _ identity: TestAuthority.Identity, _ lastStage: Stage = .tls, checker: TransferHTTPChecker? = nil,
+        arguments: [String] = []
     ) async throws -> HTTPCheck.Result {
-        let server = try await TestTLSServer(identity)
+        let server = try await TestTLSServer(identity, arguments: arguments)
         defer { withExtendedLifetime(server) {} }
         let question = HTTPCheck.Request(
             url: try HTTPURL("https://tide.test:\(server.port)/"), address: IPAddress(ipv4: 0x7F00_0001),
@@ -164,6 +165,24 @@ struct HTTPCheckerCertificateTests {
         #expect(answer.failure == .tlsFailed)
         #expect(answer.text == "the certificate expired on 1 Feb 2024")
         #expect(answer.certificate?.subject.contains("tide.test") == true)
+    }
+
+    @Test("An authority whose certificate has expired is named with its day, whether it is sent or trusted here")
+    func expiredAuthority() async throws {
+        let between = try await self.authority.expiredIntermediate()
+        let identity = try await self.authority.sign("tide.test", by: between)
+        let sent = try await self.ask(identity, .body, arguments: ["-cert_chain", between.certificate])
+        let text = "the certificate of the authority CN = Test Intermediate expired on 1 Feb 2024"
+        #expect(sent.failure == .tlsFailed && sent.text == text && Self.isSent(sent) == true)
+        #expect(sent.certificate?.subject == "CN = tide.test")
+        let trusted = try await self.ask(identity, .body, checker: TransferHTTPChecker(caFile: between.certificate))
+        #expect(trusted.failure == .tlsFailed && trusted.text == text && Self.isSent(trusted) == false)
+    }
+
+    // Whether the server sent the authority's certificate; nil if no authority is named.
+    private static func isSent(_ answer: HTTPCheck.Result) -> Bool? {
+        guard case .expiredAuthority(let authority)? = answer.certificateError else { return nil }
+        return authority.isSent
     }
 
     @Test("A certificate from the future is shown with the day it begins")

@@ -47,6 +47,23 @@ struct TLSTests {
 
     }
 
+    @Test("A name in the subject alone is refused before the request if names are required")
+    func subjectAlone() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.signSubject("localhost"))
+        let named = try await TestTLSServer(try await authority.sign(["localhost"]))
+        let recorder = try AttemptRecorder()
+        var tls = TLSOptions(caFile: authority.certificate)
+        tls.requiresNames = true
+        #expect(try recorder.run(TLSTests.request(to: named, tls)).failure == nil)
+        let refused = try recorder.run(TLSTests.request(to: server, tls))
+        #expect(refused.failure == .tlsFailed && refused.certificateError == .wrongName && !refused.reachedWire)
+        tls.isInsecure = true
+        #expect(try recorder.run(TLSTests.request(to: server, tls)).failure == nil)
+        #expect(
+            try recorder.run(TLSTests.request(to: server, TLSOptions(caFile: authority.certificate))).failure == nil)
+    }
+
     @Test("The certificate of a name beyond ASCII is that of its encoded form")
     func international() async throws {
         let server = try await TLSServer()

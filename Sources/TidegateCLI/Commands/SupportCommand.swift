@@ -51,9 +51,12 @@ struct SupportCommand: AsyncParsableCommand {
         let time = SystemClock().wall().description.prefix(19).filter { $0 != ":" && $0 != "-" }
         let name = "tidegate-support-\(time)"
         let archive = self.output ?? "\(name).tar.gz"
-        guard !files.fileExists(atPath: archive) else {
+        // A symbolic link that leads nowhere is there, too.
+        guard (try? files.attributesOfItem(atPath: archive)) == nil else {
             throw CommandError(.no, "\(archive) exists; choose another file with --output")
         }
+        let file = try FileOutput.open(archive, of: "--output", permissions: 0o600).mapError(CommandError.init).get()
+        defer { file.discard() }
         let temporary = "\(files.temporaryDirectory.path)/tidegate-\(UUID().uuidString)"
         let (folder, problems) = ("\(temporary)/\(name)", "\(temporary)/problems")
         try files.createDirectory(
@@ -65,11 +68,13 @@ struct SupportCommand: AsyncParsableCommand {
             guard !self.verbosity.quiet else { continue }
             terminal.print("\(file.padding(toLength: 18, withPad: " ", startingAt: 0))\(ByteText(size ?? 0))")
         }
-        let tar = ["tar", "--create", "--gzip", "--file", archive, "--directory", temporary, name]
-        guard try await self.run(tar, to: problems) == 0 else {
+        let packed = "\(temporary)/packed"
+        guard try await self.run(["tar", "-czf", packed, "-C", temporary, name], to: problems) == 0 else {
             let problem = (try? TextFile.read(problems, atMost: 1 << 20)).map { $0.prefix { $0 != "\n" } } ?? ""
-            throw CommandError(.no, "\(archive) cannot be written: \(problem)")
+            throw CommandError(.no, "\(archive) cannot be packed: \(problem)")
         }
+        _ = file.write(Array(try Data(contentsOf: URL(filePath: packed))))
+        if let error = file.finish() { throw CommandError(error) }
         guard !self.verbosity.quiet else { return }
         terminal.print("\(archive) is written. Look at what it contains before you send it.")
     }

@@ -30,11 +30,8 @@ final class ArchiveFile: Sendable {
     func add(_ task: TransferTask) {
         let archive = task.archive(showingSecrets: self.showsSecrets, creator: Self.creator)
         for entry in archive.entryTexts {
-            let separator = self.hasEntries.withLock { hasEntries in
-                defer { hasEntries = true }
-                return hasEntries ? ",\n" : "\n"
-            }
-            self.write(separator + entry)
+            let isFirst = self.hasEntries.withLock { !exchange(&$0, with: true) }
+            self.write((isFirst ? "\n" : ",\n") + entry)
         }
     }
 

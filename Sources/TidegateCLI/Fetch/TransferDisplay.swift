@@ -69,9 +69,7 @@ struct TransferDisplay {
         case .retryScheduled(_, let delay): self.retryAt = moment + delay
         case .released(let reason, let after) where reason == .path || reason == .constraint:
             self.waited = (self.waited ?? .zero) + after
-        case .attemptStarted:
-            defer { self.waited = nil }
-            return self.waited
+        case .attemptStarted: return self.waited.take()
         default: break
         }
         return nil

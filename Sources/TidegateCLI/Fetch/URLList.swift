@@ -90,7 +90,7 @@ final class URLList {
     }
 
     private func unreadable(_ code: Int32) -> CommandError {
-        CommandError(.no, "\(self.name): cannot be read: \(TextFile.errorMessage(code))")
+        CommandError(.no, "\(self.name): cannot be read: \(SystemError.message(code))")
     }
 }
 

@@ -183,7 +183,7 @@ extension MultipartForm {
             let file = try PipedFile.readable(path == "-" ? "/dev/stdin" : path)
             var status = stat()
             guard stat(file, &status) == 0, access(file, R_OK) == 0 else {
-                throw TextError("cannot be read: \(TextFile.errorMessage(errno))")
+                throw TextError("cannot be read: \(SystemError.message(errno))")
             }
             guard status.st_mode & S_IFMT == S_IFREG else { throw TextError("is not a regular file") }
             return file

@@ -37,7 +37,7 @@ enum PipedFile {
     /// The contents of a pipe until its end.
     static func contents(of path: String, within limit: Duration) throws(TextError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw TextError("cannot be read: \(TextFile.errorMessage(errno))") }
+        guard descriptor >= 0 else { throw TextError("cannot be read: \(SystemError.message(errno))") }
         defer { close(descriptor) }
         let end = SystemClock().monotonic() + limit
         var pipe = PipeReader(descriptor: descriptor)
@@ -46,7 +46,7 @@ enum PipedFile {
             switch pipe.read() {
             case .bytes(let chunk): bytes += chunk
             case .end: return bytes
-            case .failed(let code): throw TextError("cannot be read: \(TextFile.errorMessage(code))")
+            case .failed(let code): throw TextError("cannot be read: \(SystemError.message(code))")
             case .nothingYet: pipe.wait(.milliseconds(50))
             }
             guard bytes.count <= self.maximum else {
@@ -63,11 +63,11 @@ enum PipedFile {
     private static func copy(_ bytes: [UInt8]) throws(TextError) -> String {
         let name = "/tidegate-\(getpid())-\(UInt64.random(in: 0 ... .max))"
         let descriptor = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else { throw TextError("cannot be copied: \(TextFile.errorMessage(errno))") }
+        guard descriptor >= 0 else { throw TextError("cannot be copied: \(SystemError.message(errno))") }
         shm_unlink(name)
         guard bytes.isEmpty || write(descriptor, bytes, bytes.count) == bytes.count else {
             close(descriptor)
-            throw TextError("cannot be copied: \(TextFile.errorMessage(errno))")
+            throw TextError("cannot be copied: \(SystemError.message(errno))")
         }
         return "/proc/self/fd/\(descriptor)"
     }

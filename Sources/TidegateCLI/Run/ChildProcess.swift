@@ -1,4 +1,5 @@
 internal import Glibc
+internal import TidegateCore
 internal import TidegateDaemon
 
 /// A child process that inherits standard input and output.
@@ -21,7 +22,7 @@ struct ChildProcess: Sendable {
         // The shell runs a script without an interpreter line (execvp(3)).
         if code == ENOEXEC { (code, id) = starter.start(["/bin/sh"] + arguments) }
         guard code == 0 else {
-            let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(code))"
+            let message = "\(arguments.first ?? ""): \(SystemError.message(code))"
             throw CommandError(code == ENOENT ? .notFound : .notRunnable, message)
         }
         return ChildProcess(id: id, hasOwnGroup: hasOwnGroup)
@@ -60,7 +61,7 @@ struct ChildProcess: Sendable {
         execvp(arguments.first ?? "", pointers)
         let number = errno
         for pointer in pointers { free(pointer) }
-        let message = "\(arguments.first ?? ""): \(TextFile.errorMessage(number))"
+        let message = "\(arguments.first ?? ""): \(SystemError.message(number))"
         return CommandError(number == ENOENT ? .notFound : .notRunnable, message)
     }
 

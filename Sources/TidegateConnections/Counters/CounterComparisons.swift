@@ -67,8 +67,7 @@ struct UnreadEnds {
     ///
     /// A message may be read in the second after its connection was counted, but never before it.
     mutating func assess(by counters: TCPCounters?) -> [(end: End, ending: ConnectionEnding)] {
-        let ends = self.waiting
-        self.waiting = []
+        let ends = exchange(&self.waiting, with: [])
         let growth = counters.map { $0.closeAborts.growth(since: self.counted ?? $0.closeAborts) }
         var left = self.unmatched + (growth ?? 0)
         defer {
@@ -118,9 +117,4 @@ struct Reconciliation: Sendable {
         self.missing = now
         return [.connects: self.reported.connects, .resets: self.reported.resets]
     }
-}
-
-extension FixedWidthInteger where Self: UnsignedInteger {
-    /// The growth since `other`; 0 if it shrank.
-    func growth(since other: Self) -> Self { self > other ? self - other : 0 }
 }

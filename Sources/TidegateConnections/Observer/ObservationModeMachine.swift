@@ -52,10 +52,7 @@ struct ObservationModeMachine: Sendable {
     private(set) var reported = ObservationMode.off
 
     /// Marks the current mode as reported; true if it differs from the previous one.
-    mutating func report() -> Bool {
-        defer { self.reported = self.mode }
-        return self.mode != self.reported
-    }
+    mutating func report() -> Bool { exchange(&self.reported, with: self.mode) != self.mode }
 
     /// Handles an input.
     mutating func handle(_ input: Input) -> Effect? {

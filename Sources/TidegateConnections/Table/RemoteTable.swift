@@ -236,11 +236,6 @@ struct StallTimes {
     }
 }
 
-extension MonotonicTime {
-    /// The moment `duration` earlier.
-    static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime { time + (.zero - duration) }
-}
-
 /// The outcomes of a remote's connections in the last five minutes, counted in intervals.
 ///
 /// Thousands of remotes have one. Only what happened takes memory: 8 bytes for each interval, outcome and party, for at

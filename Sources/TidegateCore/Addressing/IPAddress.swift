@@ -91,14 +91,21 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible, LosslessSt
         self.family == .ipv4 ? self.low >> 28 == 0xE : self.high >> 56 == 0xFF
     }
 
+    /// True for an address that leads nowhere on the internet (RFC 1918, RFC 4193).
+    package var isPrivate: Bool {
+        guard self.family == .ipv4 else { return self.isUniqueLocal }
+        return self.low >> 24 == 10 || self.low >> 20 == 0xAC1 || self.low >> 16 == 0xC0A8
+    }
+
+    /// True for 192.0.0.0/29, which a host has whose IPv4 packets are translated (RFC 7335).
+    package var isTranslated: Bool { self.family == .ipv4 && self.low >> 3 == 0x1800_0000 }
+
     /// True for addresses that mean the same host everywhere, as far as prefixes say: none of the kinds above, nor
     /// private or shared IPv4 space (RFC 1918, RFC 6598).
     package var isGlobal: Bool {
-        if self.isLoopback || self.isLinkLocal || self.isUniqueLocal || self.isMulticast { return false }
+        if self.isLoopback || self.isLinkLocal || self.isPrivate || self.isMulticast { return false }
         switch self.family {
-        case .ipv4:
-            let isPrivate = self.low >> 24 == 10 || self.low >> 20 == 0xAC1 || self.low >> 16 == 0xC0A8
-            return !isPrivate && self.low >> 22 != 0x191 && self.low >> 24 != 0
+        case .ipv4: return self.low >> 22 != 0x191 && self.low >> 24 != 0
         case .ipv6: return !self.isUnspecified
         }
     }

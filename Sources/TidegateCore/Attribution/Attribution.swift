@@ -8,8 +8,24 @@ public struct Attribution: Sendable, Hashable {
     public var evidence: [String]
     /// What is wrong, which determines the advice; nil if only the party is known.
     package var cause: Cause?
-    /// Who was silent, if silence is all the evidence, so that a later diagnosis may revise the party; nil if it is final.
-    package var silence: SilenceEvidence.Silent?
+    /// Why a later diagnosis may revise the party; nil if it is final.
+    package var doubt: Doubt?
+
+    /// Why the party of a failure may be another one.
+    package struct Doubt: Sendable, Hashable {
+        /// Who was silent, if silence is all the evidence; nil for the error of a socket, which does not name its sender.
+        package var silent: SilenceEvidence.Silent?
+        /// The target, which may be asked again; nil if that is not known.
+        package var target: Target?
+
+        /// A doubt that a diagnosis of the way out, or of `target`, may end.
+        package init(silent: SilenceEvidence.Silent?, target: Target? = nil) {
+            (self.silent, self.target) = (silent, target)
+        }
+    }
+
+    /// Who was silent, if silence is all the evidence.
+    package var silence: SilenceEvidence.Silent? { self.doubt?.silent }
 
     /// An attribution from its parts.
     package init(party: FaultParty, rung: Rung? = nil, evidence: [String] = []) {

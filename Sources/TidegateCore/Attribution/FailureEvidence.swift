@@ -42,8 +42,10 @@ package struct FailureEvidence: Sendable, Hashable {
     package var silentSince: MonotonicTime?
     /// True if gateway and witnesses are those of this path, and not of the host's default one.
     package var isOfThisPath = false
-    /// True if small packets pass and large ones do not.
-    package var losesLargePackets = false
+    /// The largest known packet that passes where larger ones are lost, in bytes; nil if none are known to be lost.
+    package var fittingPacket: Int?
+    /// The cause that this host's own tables, or the counters of a tunnel, show; nil if they show none.
+    package var shown: Cause?
 
     // Only a diagnosis sets these.
 
@@ -94,6 +96,7 @@ package struct FailureEvidence: Sendable, Hashable {
         guard let diagnosis else { return self }
         var evidence = self
         (evidence.gateway, evidence.witnesses) = (diagnosis.gateway, diagnosis.witnesses)
+        if (self.after.path ?? self.before.path)?.interface == diagnosis.link { evidence.shown = diagnosis.shown }
         return evidence
     }
 }
@@ -120,6 +123,8 @@ package enum LookupFailure: Sendable, Hashable {
     case noRecord(String, of: AddressFamily?)
     /// The servers do not answer.
     case silent([IPAddress])
+    /// A server answers questions about other names.
+    case silentAbout(String, by: IPAddress)
     /// A server answers with a failure.
     case fails(IPAddress?, code: String?)
     /// Nothing listens at the server's port.

@@ -38,16 +38,22 @@ package struct SilenceEvidence: Sendable, Hashable {
     package var gateway: Gateway
     /// Who else was asked.
     package var witnesses: [Witness]
-    /// True if small packets pass and large ones do not.
-    package var losesLargePackets: Bool
+    /// The largest known packet that passes where larger ones are lost, in bytes; nil if none are known to be lost.
+    package var fittingPacket: Int?
+    /// The cause that this host's own tables, or the counters of a tunnel, show; nil if they show none.
+    package var shown: Cause?
+    /// The link that the path begins with; nil if that is not known.
+    package var link: String?
+    /// The captive portal that answers in place of servers beyond the gateway; nil if none was found.
+    package var portal: InternetFailure?
     /// When it was found out; nil if that is not known.
     package var moment: MonotonicTime?
 
     /// Evidence from its parts.
     package init(
-        silent: Silent, gateway: Gateway = .unknown, witnesses: [Witness] = [], losesLargePackets: Bool = false
+        silent: Silent, gateway: Gateway = .unknown, witnesses: [Witness] = [], fittingPacket: Int? = nil
     ) {
         (self.silent, self.gateway, self.witnesses) = (silent, gateway, witnesses)
-        self.losesLargePackets = losesLargePackets
+        self.fittingPacket = fittingPacket
     }
 }

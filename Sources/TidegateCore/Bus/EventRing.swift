@@ -1,54 +1,18 @@
+internal import DequeModule
 internal import Synchronization
 
 /// A subscriber's own ring: the newest events win, and what they displace is counted.
 final class EventRing: Sendable {
     let kind: SubscriberKind
     private let isWanted: (@Sendable (Event) -> Bool)?
-    private let state: Mutex<State>
+    private let capacity: Int
+    private let state = Mutex(State())
 
     private struct State {
-        // Grows to the capacity as events come, and is empty again once all are read.
-        var slots: [Event] = []
-        let capacity: Int
-        var head = 0
-        var count = 0
+        var events = Deque<Event>()
         var dropped: UInt64 = 0
         var isEnded = false
         var reader: Reader?
-
-        init(capacity: Int) { self.capacity = capacity }
-
-        mutating func append(_ event: Event) {
-            if self.slots.count < self.capacity {
-                self.slots.append(event)
-            } else {
-                self.slots[self.place(self.count)] = event
-            }
-            if self.count < self.capacity {
-                self.count += 1
-            } else {
-                self.head = self.place(1)
-                self.dropped += 1
-            }
-        }
-
-        mutating func popFirst() -> Event? {
-            guard self.count > 0 else { return nil }
-            let event = self.slots[self.head]
-            self.head = self.place(1)
-            self.count -= 1
-            if self.count == 0 {
-                self.slots.removeAll(keepingCapacity: true)
-                self.head = 0
-            }
-            return event
-        }
-
-        // At most one lap ahead: a division costs more than all the rest.
-        private func place(_ distance: Int) -> Int {
-            let place = self.head + distance
-            return place < self.capacity ? place : place - self.capacity
-        }
     }
 
     // A continuation's layout is known at run time only: in the state itself it would make each access to it slow,
@@ -65,12 +29,12 @@ final class EventRing: Sendable {
     init(kind: SubscriberKind, capacity: Int, isWanted: (@Sendable (Event) -> Bool)?) {
         self.kind = kind
         self.isWanted = isWanted
-        self.state = Mutex(State(capacity: capacity))
+        self.capacity = capacity
     }
 
     var statistics: SubscriberStatistics {
         self.state.withLock {
-            SubscriberStatistics(queued: $0.count, capacity: $0.capacity, dropped: $0.dropped)
+            SubscriberStatistics(queued: $0.events.count, capacity: self.capacity, dropped: $0.dropped)
         }
     }
 
@@ -79,7 +43,11 @@ final class EventRing: Sendable {
         let reader = self.state.withLock { state -> Reader? in
             guard !state.isEnded else { return nil }
             if let reader = state.reader.take() { return reader }
-            state.append(event)
+            if state.events.count == self.capacity {
+                state.events.removeFirst()
+                state.dropped += 1
+            }
+            state.events.append(event)
             return nil
         }
         reader?.resume(returning: event)
@@ -90,7 +58,7 @@ final class EventRing: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { reader in
                 let answer = self.state.withLock { state -> Event?? in
-                    if let event = state.popFirst() { return .some(event) }
+                    if let event = state.events.popFirst() { return .some(event) }
                     if state.isEnded || state.reader != nil { return .some(nil) }
                     state.reader = Reader(reader)
                     return nil
@@ -104,9 +72,8 @@ final class EventRing: Sendable {
 
     func takeWaiting() -> [Event] {
         self.state.withLock { state in
-            var events: [Event] = []
-            while let event = state.popFirst() { events.append(event) }
-            return events
+            defer { state.events.removeAll(keepingCapacity: true) }
+            return Array(state.events)
         }
     }
 

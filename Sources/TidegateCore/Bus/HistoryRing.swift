@@ -1,34 +1,30 @@
+internal import DequeModule
+
 /// The newest events at positions that count on from 0: what a place holds is found by arithmetic.
 struct HistoryRing {
     /// Grows to its size as events come: a quiet process has few.
-    private var slots: [Event] = []
+    private var events = Deque<Event>()
     private let capacity: Int
-    // Where the next event goes once the ring is full; counted on, because a division costs more than the rest.
-    private var next = 0
     /// The position that the next event gets.
     private(set) var end: UInt64 = 0
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
     /// The oldest position that is still there; ``end`` in an empty ring.
-    var start: UInt64 { self.end - UInt64(self.count) }
+    var start: UInt64 { self.end - UInt64(self.events.count) }
 
     /// How many events are kept.
-    var count: Int { self.slots.count }
+    var count: Int { self.events.count }
 
     mutating func append(_ event: Event) {
-        if self.slots.count < self.capacity {
-            self.slots.append(event)
-        } else {
-            self.slots[self.next] = event
-            self.next = self.next + 1 < self.capacity ? self.next + 1 : 0
-        }
+        if self.events.count == self.capacity { self.events.removeFirst() }
+        self.events.append(event)
         self.end += 1
     }
 
     /// The event at a position; nil if it is overwritten or not yet there.
     subscript(position: UInt64) -> Event? {
-        position >= self.start && position < self.end ? self.slots[Int(position % UInt64(self.capacity))] : nil
+        position >= self.start && position < self.end ? self.events[Int(position - self.start)] : nil
     }
 
     /// The position behind the event with this number; nil if it is not kept.
@@ -51,5 +47,5 @@ struct HistoryRing {
         return ((start..<max(start, end)).compactMap { self[$0] }, start)
     }
 
-    var newest: Event? { self.end > 0 ? self[self.end - 1] : nil }
+    var newest: Event? { self.events.last }
 }

@@ -19,7 +19,7 @@ package enum Cause: Sendable, Hashable, CustomStringConvertible {
         case .thisHost: .mine
         case .router: .gateway
         case .provider: .upstream
-        case .resolver: .resolver
+        case .resolver(let cause): cause.isOfThisHost ? .mine : .resolver
         case .onTheWay: .path
         case .server: .theirs
         case .slow(let cause): cause.party
@@ -151,6 +151,8 @@ package enum ProviderCause: Sendable, Hashable {
     case checksFail
     /// A captive portal answers, and redirects there if it says where.
     case portal(location: String?)
+    /// A point-to-point line takes packets, and brings none back.
+    case silentLine(String)
 
     fileprivate var texts: CauseTexts {
         switch self {
@@ -165,6 +167,7 @@ package enum ProviderCause: Sendable, Hashable {
         case .noRoute(let error):
             ("gatewayNoRoute", "the gateway says: \(error.kind) (\(error.number)), and nothing beyond it answers")
         case .checksFail: ("internetChecksFail", "internet checks fail")
+        case .silentLine(let link): ("lineSilent", "nothing comes back over the line \(link)")
         case .portal(let location):
             ("portal", "a captive portal answers" + (location.map { ": it redirects to \($0)" } ?? ""))
         }
@@ -183,14 +186,28 @@ package enum ResolverCause: Sendable, Hashable {
     case denies(IPAddress?, name: String)
     /// It answers with an address that no public name has.
     case blocks(IPAddress?, name: String, answer: IPAddress)
+    /// It answers other questions, and leaves those about this name unanswered.
+    case silentAbout(IPAddress, name: String)
+
+    /// True if the resolver is a program of this host, such as systemd-resolved or dnsmasq.
+    package var isOfThisHost: Bool {
+        switch self {
+        case .silent(let servers): !servers.isEmpty && servers.allSatisfy(\.isLoopback)
+        case .refused(let server), .silentAbout(let server, name: _): server.isLoopback
+        case .fails(let server, code: _): server?.isLoopback ?? false
+        case .denies, .blocks: false
+        }
+    }
 
     fileprivate var texts: CauseTexts {
         switch self {
         case .silent(let servers):
             (
                 "resolverSilent",
-                servers.count == 1 ? "the resolver \(servers[0]) does not answer" : "no resolver answers"
+                servers.count == 1 ? "\(Self.subject(servers[0])) does not answer" : "no resolver answers"
             )
+        case .silentAbout(let server, let name):
+            ("resolverSilentAbout", "\(Self.subject(server)) answers for other names, and not for \(name)")
         case .refused(let server): ("resolverRefused", "nothing listens at port 53 of \(server)")
         case .fails(let server, let code):
             ("resolverFails", "\(Self.subject(server)) answers with \(code ?? "a failure")")
@@ -202,7 +219,7 @@ package enum ResolverCause: Sendable, Hashable {
     }
 
     private static func subject(_ server: IPAddress?) -> String {
-        server.map { "the resolver \($0)" } ?? "the resolver"
+        server.map { $0.isLoopback ? "this host's resolver \($0)" : "the resolver \($0)" } ?? "the resolver"
     }
 }
 
@@ -216,8 +233,12 @@ package enum PathCause: Sendable, Hashable {
     case noRoute(ICMPError)
     /// Packets end somewhere behind this router, while other hosts answer.
     case ends(after: IPAddress?)
-    /// Small packets pass, and large ones do not.
-    case largePackets(link: String?)
+    /// Packets of so many bytes pass, and larger ones do not.
+    case largePackets(link: String?, fitting: Int)
+    /// A tunnel takes packets and brings none back, while packets to its far end pass over the link below it.
+    case silentTunnel(String, over: String)
+    /// Packets come out of a tunnel, and get no further than its far end.
+    case tunnelEnds(String, after: IPAddress)
 
     fileprivate var texts: CauseTexts {
         switch self {
@@ -228,7 +249,12 @@ package enum PathCause: Sendable, Hashable {
             ("pathNoRoute", "\(error.sender(or: "a router on the way")) has no route there (\(error.number))")
         case .ends(let router?): ("pathEnds", "packets get as far as \(router), the last router that answers")
         case .ends(nil): ("pathEnds", "packets are lost on the way, while other hosts answer")
-        case .largePackets: ("largePacketsLost", "small packets pass, and large ones do not")
+        case .silentTunnel(let tunnel, over: let link):
+            ("tunnelSilent", "nothing comes back through the tunnel \(tunnel); \(link) below it works")
+        case .tunnelEnds(let tunnel, after: let router):
+            ("tunnelEnds", "packets get no further than \(router), the far end of the tunnel \(tunnel)")
+        case .largePackets(_, fitting: let size):
+            ("largePacketsLost", "packets of \(size) bytes pass, and large ones do not")
         }
     }
 }
@@ -243,6 +269,8 @@ package enum UnknownCause: Sendable, Hashable {
     case oneCheck
     /// Name servers on this host's link fail, and no party beyond the gateway was asked.
     case forwarder
+    /// A tunnel takes packets and brings none back, and the link below it was not asked.
+    case silentTunnel(String)
     /// The target does not answer, and no other party was asked.
     case silence
     /// The time ran out before anything failed.
@@ -256,6 +284,8 @@ package enum UnknownCause: Sendable, Hashable {
         case .oneCheck: ("oneCheck", "only the internet check of one server fails")
         case .forwarder:
             ("forwarderFails", "the resolver on the link fails, and nothing beyond the gateway was asked")
+        case .silentTunnel(let tunnel):
+            ("tunnelOrLine", "nothing comes back through the tunnel \(tunnel), and the line below it was not asked")
         case .silence: ("silence", "no answer, and nothing says why")
         case .notEnoughTime: ("notEnoughTime", "the time ran out before anything failed")
         }

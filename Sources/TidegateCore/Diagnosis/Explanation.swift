@@ -73,7 +73,7 @@ public struct Explanation: Sendable, Hashable {
     package var cause: Cause?
     /// The responsible party; nil only when nothing failed.
     public var party: FaultParty?
-    /// What to do about it, in one plain sentence; empty if there is nothing to do.
+    /// The advice in one or two plain sentences; empty if there is nothing to do.
     public var advice: String = ""
     /// The measured quality of the path to a target that was reached; nil if it was not measured.
     package var quality: Quality?

@@ -127,5 +127,10 @@ package struct HopWalkResult: Sendable, Hashable {
     }
 
     /// A router's error other than a spent hop limit; nil if none sent one.
-    package var refusal: ICMPError? { self.answers.map(\.error).last { $0.kind != .timeExceeded } }
+    ///
+    /// A router answers the packet whose hop limit is spent at it before it refuses one with a higher limit.
+    package var refusal: ICMPError? {
+        self.hops.lazy.compactMap { if case .answered(let error, _, _) = $0 { error } else { nil } }
+            .last { $0.kind != .timeExceeded }
+    }
 }

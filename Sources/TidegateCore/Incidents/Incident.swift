@@ -9,7 +9,7 @@ package struct Incident: Sendable, Hashable {
         case intermittent
     }
 
-    /// What is down, as labels of metrics give it.
+    /// The part of the network that is down, as labels of metrics name it.
     package enum Scope: String, Sendable, MetricLabel {
         /// Every way out of this host.
         case network
@@ -33,9 +33,9 @@ package struct Incident: Sendable, Hashable {
         case stopped
         /// The machine was suspended.
         case suspended
-        /// What was slow went down; the outage is an incident of its own.
+        /// The slow subject went down; the outage is an incident of its own.
         case failed
-        /// What was slow is not used any more: this host uses another path.
+        /// The slow path is not used any more: this host uses another one.
         case moved
         /// It was slow for a day: from then on that is usual.
         case usual
@@ -68,15 +68,15 @@ package struct Incident: Sendable, Hashable {
         case probable
     }
 
-    /// What is wrong, and the evidence for it.
+    /// The cause, and the evidence for it.
     package struct Finding: Sendable, Hashable {
         package var party: FaultParty
         /// One clause.
         package var cause: String
-        /// What to do, in one sentence; empty if there is nothing to do.
+        /// The advice in one sentence; empty if there is nothing to do.
         package var advice = ""
         package var certainty: Certainty
-        /// What was measured, as JSON; null if nothing was.
+        /// The measurements, as JSON; null if nothing was measured.
         package var evidence = JSONValue.null
 
         /// A finding from its parts.
@@ -111,7 +111,7 @@ package struct Incident: Sendable, Hashable {
         }
     }
 
-    /// What an operator wrote about it.
+    /// An operator's note about it.
     package struct Note: Sendable, Hashable {
         package var text: String?
         /// The number of a ticket.
@@ -121,7 +121,7 @@ package struct Incident: Sendable, Hashable {
         /// True for maintenance, which availability leaves out.
         package var isPlanned = false
 
-        /// Of each text, in bytes.
+        /// The limit of each text, in bytes.
         package static let textLimit = 1000
 
         /// No note.
@@ -153,9 +153,9 @@ package struct Incident: Sendable, Hashable {
     /// Failed connections of other programs meanwhile.
     package var connections = 0
     package var network: Network?
-    /// What was measured when more became known of it; null if nothing did.
+    /// The measurements when more became known of it; null if nothing did.
     package var worst = JSONValue.null
-    /// What was measured when it ended; null before, and if nothing was.
+    /// The measurements when it ended; null before, and without any.
     package var recovery = JSONValue.null
     package var note = Note()
 
@@ -167,7 +167,7 @@ package struct Incident: Sendable, Hashable {
         (self.finding, self.drops, self.dropCount) = (finding, [Drop(start: start)], 1)
     }
 
-    /// What is down: `network`, `target api`.
+    /// The subject: `network`, `target api`.
     package var subject: String { self.name.map { "\(self.scope.rawValue) \($0)" } ?? self.scope.rawValue }
 
     /// When it began.

@@ -1,6 +1,6 @@
 /// Counts of incidents, and of time.
 package struct IncidentTotals: Sendable, Hashable {
-    /// What incidents are counted by.
+    /// The labels that incidents are counted by.
     package struct Key: Sendable, Hashable {
         package var scope: Incident.Scope
         package var kind: Incident.Kind

@@ -9,10 +9,15 @@ package struct HostEvidence: Sendable, Hashable {
     package var drops: UInt64?
     /// Datagrams that any queue of this host refused (SndbufErrors of Udp in /proc/net/snmp).
     package var refusedDatagrams: UInt64?
+    /// Packets that came in by another link than answers to them would leave by, and were dropped for it
+    /// (IPReversePathFilter in /proc/net/netstat).
+    package var misroutedPackets: UInt64?
     /// Damaged frames, and those that could not be sent.
     package var errors: UInt64?
     /// Packets in both directions.
     package var packets: UInt64?
+    /// Packets that came in.
+    package var receivedPackets: UInt64?
     /// How often the interface lost its carrier.
     package var carrierLosses: UInt64?
     /// In Mbit/s; nil for interfaces without hardware, which make it up.
@@ -40,7 +45,9 @@ package struct HostEvidence: Sendable, Hashable {
 
     private static var counters: [WritableKeyPath<Self, UInt64?>] {
         [
-            \.drops, \.refusedDatagrams, \.errors, \.packets, \.carrierLosses, \.sentFrames, \.repeatedFrames,
+            \.drops, \.refusedDatagrams, \.misroutedPackets, \.errors, \.packets, \.receivedPackets, \.carrierLosses,
+            \.sentFrames,
+            \.repeatedFrames,
             \.failedFrames, \.quotaPeriods, \.throttledPeriods,
         ]
     }

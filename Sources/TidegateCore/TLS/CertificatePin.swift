@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// A certificate or a public key that a server may have: a SHA-256 in one of two forms.
 package struct CertificatePin: Sendable, Hashable {
     /// What the digest is of.
@@ -17,7 +19,8 @@ package struct CertificatePin: Sendable, Hashable {
     /// - Throws: ``TextError``, which quotes the text and says which forms there are.
     package init(_ text: String) throws(TextError) {
         let isKey = text.hasPrefix("sha256//")
-        let digest = isKey ? Self.base64(text.dropFirst(8).utf8) : Self.hexadecimal(text.utf8)
+        let digest =
+            isKey ? Data(base64Encoded: String(text.dropFirst(8))).map(Array.init) : Self.hexadecimal(text.utf8)
         guard let digest, digest.count == 32 else {
             throw TextError(
                 "\"\(text)\" is neither sha256// and the hash of a public key in base64, nor the 64 hexadecimal "
@@ -35,21 +38,4 @@ package struct CertificatePin: Sendable, Hashable {
             bytes?.append(UInt8(high << 4 | low))
         }
     }
-
-    // 43 characters and one `=`.
-    private static func base64(_ text: Substring.UTF8View) -> [UInt8]? {
-        guard text.count == 44, text.last == UInt8(ascii: "=") else { return nil }
-        var (bytes, bits, count): ([UInt8], UInt32, Int) = ([], 0, 0)
-        for character in text.dropLast() {
-            guard let value = Self.alphabet.firstIndex(of: character) else { return nil }
-            bits = (bits & 0xFFFF) << 6 | UInt32(value)
-            count += 6
-            guard count >= 8 else { continue }
-            count -= 8
-            bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-        }
-        return bytes
-    }
-
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }

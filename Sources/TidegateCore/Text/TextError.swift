@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Why a text from the user is invalid; quotes it.
 package struct TextError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The message, without a full stop.
@@ -22,5 +24,13 @@ extension RawRepresentable<String> where Self: CaseIterable {
             throw TextError("\"\(word)\" is not one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         self = value
+    }
+}
+
+/// The system's messages for error numbers.
+package enum SystemError {
+    /// The text of strerror(3).
+    package static func message(_ code: Int32) -> String {
+        unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
     }
 }

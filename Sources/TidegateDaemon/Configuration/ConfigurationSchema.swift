@@ -22,6 +22,14 @@ enum ConfigurationSchema {
             ]
         ).documented("What is done about outages. Changes need a restart."),
         .section(
+            "diagnosis", \.reachability.publicDiagnosis,
+            [
+                .value("public", \.self, ValueParser<PublicDiagnosis>.name).documented(
+                    "auto or off: whether packets with limited hops go to the first of reachability.sentinels while "
+                        + "something is silent, as traceroute would send them.", default: "auto")
+            ]
+        ).documented("Who is asked in an outage. Changes need a restart."),
+        .section(
             "quality", \.measuresQuality,
             [
                 .value("active", \.self, .boolean).documented(

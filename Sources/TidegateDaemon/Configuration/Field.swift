@@ -88,10 +88,17 @@ struct Field<Section>: Sendable {
         }
     }
 
+    /// A key with the path of a file; an empty text leaves the default.
+    static func file(_ key: String, set: @escaping @Sendable (inout Section, String) -> Void) -> Field {
+        .value(key, ValueParser<String?>.optionalPath) { section, path in
+            if let path { set(&section, path) }
+        }
+    }
+
     /// A key with header fields, by field name.
     static func headers(_ key: String, _ add: @escaping @Sendable (inout Section, HTTPField) -> Void) -> Field {
         .mapping(key) { section, entry throws(TextError) in
-            let value = try ValueParser<String>.text.parse(entry.value)
+            let value = try ValueParser<String>.textOrNothing.parse(entry.value)
             add(&section, try HTTPField(line: "\(entry.key): \(value)"))
         }
     }

@@ -86,6 +86,9 @@ struct SectionCheck {
 
     func isGiven(_ key: String) -> Bool { self.node.value(of: key)?.isGiven ?? false }
 
+    // An empty text excludes no other key: templates write it where they have no value.
+    private func isSet(_ key: String) -> Bool { self.isGiven(key) && self.node.value(of: key)?.isEmptyText != true }
+
     /// Records a problem of one of the section's values, or of the section itself.
     mutating func add(_ message: String, at node: ConfigurationNode? = nil) {
         self.problems.add(message, at: node ?? self.node)
@@ -93,7 +96,7 @@ struct SectionCheck {
 
     /// Rejects more than one of the keys.
     mutating func refuse(together keys: [String]) {
-        let given = keys.filter(self.isGiven)
+        let given = keys.filter(self.isSet)
         if given.count > 1 { self.add("\(given.joined(separator: " and ")) are mutually exclusive") }
     }
 

@@ -44,6 +44,11 @@ struct ValueParser<Value: Sendable>: Sendable {
 extension ValueParser<String> {
     static let text = ValueParser.text("a string") { $0 }
 
+    /// A text; `null` is an empty one, as in a mapping of Go's.
+    static let textOrNothing = ValueParser { node throws(TextError) in
+        try node.isGiven ? ValueParser<String>.text.parse(node) : ""
+    }
+
     /// A text that `check` accepts.
     static func checked(_ expected: String, _ check: @escaping @Sendable (String) throws -> Void) -> ValueParser {
         .text(expected) { text in
@@ -191,8 +196,15 @@ extension ValueParser<IPAddress> {
 }
 
 extension ValueParser<Bool> {
+    private static let meanings = [
+        "true": true, "yes": true, "on": true, "y": true, "false": false, "no": false, "off": false, "n": false,
+    ]
+
+    /// The meaning of a word of YAML 1.1, which Go's decoders also take; nil for any other text.
+    static func truth(of text: String) -> Bool? { Self.meanings[text.lowercased()] }
+
     static let boolean = ValueParser.text("true or false") { text in
-        guard let value = ["true": true, "false": false][text] else {
+        guard let value = Self.truth(of: text) else {
             throw TextError("expected true or false, found \"\(text)\"")
         }
         return value

@@ -30,8 +30,9 @@ enum YAMLFile {
     private static func content(of node: Node, path: String, file: String) -> ConfigurationNode.Content {
         switch node {
         case .scalar(let scalar):
-            let isPlain = scalar.style == .plain || scalar.style == .any
-            return isPlain && ["", "~", "null"].contains(scalar.string) ? .null : .scalar(scalar.string)
+            // With the tag !!str the word is a text.
+            let isNull = self.isPlain(scalar) && self.nulls.contains(scalar.string) && scalar.tag != Tag(.str)
+            return isNull ? .null : .scalar(scalar.string)
         case .sequence(let sequence):
             return .list(
                 sequence.enumerated().map { position, element in
@@ -39,7 +40,7 @@ enum YAMLFile {
                 })
         case .mapping(let mapping):
             return .section(
-                mapping.map { key, value in
+                self.pairs(of: mapping).map { key, value in
                     let name = key.string ?? ""
                     let inner = path.isEmpty ? name : "\(path).\(name)"
                     return .init(
@@ -48,6 +49,32 @@ enum YAMLFile {
                 })
         case .alias: return .null
         }
+    }
+
+    private static let nulls: Set = ["", "~", "null", "Null", "NULL"]
+
+    private static func isPlain(_ scalar: Node.Scalar) -> Bool { scalar.style == .plain || scalar.style == .any }
+
+    // MARK: Merge keys
+
+    /// The keys of a mapping with those that its merge key (`<<`) names.
+    ///
+    /// Own keys win, and of several merged mappings the first that has the key.
+    private static func pairs(of mapping: Node.Mapping) -> [Node.Mapping.Element] {
+        let own = mapping.filter { self.merged($0.key, $0.value) == nil }
+        guard own.count < mapping.count else { return own }
+        let merged: [Node.Mapping] = mapping.flatMap { self.merged($0.key, $0.value) ?? [] }
+        let others = merged.flatMap { self.pairs(of: $0) }
+        var names = Set(own.map { $0.key.string ?? "" })
+        return own + others.filter { names.insert($0.key.string ?? "").inserted }
+    }
+
+    // The mappings below a merge key; nil for any other key, and for a value that cannot be merged.
+    private static func merged(_ key: Node, _ value: Node) -> [Node.Mapping]? {
+        guard let name = key.scalar, name.string == "<<", self.isPlain(name) else { return nil }
+        let nodes: [Node] = value.sequence.map { Array($0) } ?? [value]
+        let mappings = nodes.compactMap { $0.mapping }
+        return mappings.count == nodes.count ? mappings : nil
     }
 
     private static func explain(_ error: YamlError, file: String) -> ConfigurationError {
@@ -139,6 +166,11 @@ struct ConfigurationNode: Sendable {
             self.content = .section(entries)
         default: conflict(other, self)
         }
+    }
+
+    /// True for a text without characters.
+    var isEmptyText: Bool {
+        if case .scalar("") = self.content { true } else { false }
     }
 
     /// False for `null` and for an absent value.

@@ -26,9 +26,12 @@ struct LineLogHandler: LogHandler {
 
     /// A line, including its end.
     func line(_ level: Logger.Level, _ message: String, _ fields: [(name: String, value: LogValue)]) -> String {
-        let line = LogLine(
-            time: self.time.wall().description, level: level.rawValue, message: message, fields: fields)
-        return line.text(in: self.format) + "\n"
+        let fixed = [("time", self.time.wall().description), ("level", level.rawValue), ("msg", message)]
+        let pairs = fixed.map { (name: $0.0, value: LogValue($0.1)) } + fields
+        return switch self.format {
+        case .logfmt: pairs.map { "\($0.name)=\(LogfmtText.quoted("\($0.value)"))" }.joined(separator: " ") + "\n"
+        case .json: "\(JSONValue.object(pairs.map { .init($0.name, $0.value.json) }))\n"
+        }
     }
 }
 
@@ -43,25 +46,6 @@ package enum LogLevel: String, Sendable, CaseIterable {
 /// The values of `--log.format`.
 package enum LogFormat: String, Sendable, CaseIterable {
     case logfmt, json
-}
-
-/// One line of the log.
-struct LogLine: Sendable {
-    var time: String
-    var level: String
-    var message: String
-    /// In the order in which the line shows them.
-    var fields: [(name: String, value: LogValue)]
-
-    /// The line in `format`, without its end.
-    func text(in format: LogFormat) -> String {
-        let fixed = [("time", self.time), ("level", self.level), ("msg", self.message)]
-        let pairs = fixed.map { (name: $0.0, value: LogValue($0.1)) } + self.fields
-        return switch format {
-        case .logfmt: pairs.map { "\($0.name)=\(LogfmtText.quoted($0.value.description))" }.joined(separator: " ")
-        case .json: JSONValue.object(pairs.map { JSONValue.Member($0.name, $0.value.json) }).description
-        }
-    }
 }
 
 /// The value of a log field: always text in logfmt; in JSON a number or a boolean if it is one.
@@ -125,7 +109,7 @@ extension EventProjection.Value {
         case .number(let number): number.map { LogValue("\($0)", json: .number($0)) }
         case .flag(let flag): LogValue("\(flag)", json: .bool(flag))
         case .duration(let duration): duration.map { LogValue("\(DurationText($0))", json: .seconds($0)) }
-        case .systemError(let number): LogValue(TextFile.errorMessage(number))
+        case .systemError(let number): LogValue(SystemError.message(number))
         case .json(let value): LogValue("\(value)")
         }
     }

@@ -403,8 +403,10 @@ package struct Daemon: Sendable {
             nextRuns: { await scheduler.nextRuns })
         let (monitor, socket) = (dependencies.monitor, self.settings.controlSocket)
         let server = ControlServer(
-            path: socket, descriptor: self.settings.controlDescriptor, control: control, bus: monitor.bus,
-            time: dependencies.time,
+            path: socket, descriptor: self.settings.controlDescriptor,
+            // A quarter of the descriptors for connections; the endpoint has half of them.
+            maxConnections: min(128, max(4, (DescriptorShortage.limit - DescriptorShortage.base) / 4)),
+            control: control, bus: monitor.bus, time: dependencies.time,
             report: { [names = self.monitorConfiguration.targetNames] in
                 let status = monitor.status
                 return TargetsDocument.json(status, names: names)

@@ -48,14 +48,14 @@ final class IncidentCommand: Sendable {
     private static func run(_ arguments: [String], input: String) async -> String? {
         // MFD_CLOEXEC
         let file = memfd_create("incident", 1)
-        guard file >= 0 else { return "the incident cannot be written: \(TextFile.errorMessage(errno))" }
+        guard file >= 0 else { return "the incident cannot be written: \(SystemError.message(errno))" }
         defer { close(file) }
         // A file, so that a command that does not read cannot block.
-        if let code = TextFile.write(Array(input.utf8), to: file) { return TextFile.errorMessage(code) }
+        if let code = TextFile.write(Array(input.utf8), to: file) { return SystemError.message(code) }
         lseek(file, 0, SEEK_SET)
         // Without a shell, in a process group of its own, and without an output that could fill a pipe.
         let (code, id) = ProgramStarter(hasOwnGroup: true, input: file).start(arguments)
-        guard code == 0 else { return "\(arguments[0]): \(TextFile.errorMessage(code))" }
+        guard code == 0 else { return "\(arguments[0]): \(SystemError.message(code))" }
         let start = ContinuousClock.now
         var status: Int32 = 0
         while waitpid(id, &status, WNOHANG) == 0 {

@@ -8,10 +8,10 @@ package enum TextFile {
     /// A pipe is rejected, because it may have no writer.
     package static func read(_ path: String, atMost limit: Int) throws(TextError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-        guard descriptor >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
+        guard descriptor >= 0 else { throw TextError("cannot be read: \(SystemError.message(errno))") }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
+        guard fstat(descriptor, &status) == 0 else { throw TextError("cannot be read: \(SystemError.message(errno))") }
         guard [S_IFREG, S_IFDIR, S_IFCHR].contains(status.st_mode & S_IFMT) else {
             throw TextError("is a pipe; a regular file is needed")
         }
@@ -32,7 +32,7 @@ package enum TextFile {
         while true {
             let count = Glibc.read(descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw TextError("cannot be read: \(self.errorMessage(errno))") }
+            guard count >= 0 else { throw TextError("cannot be read: \(SystemError.message(errno))") }
             guard count > 0 else { break }
             bytes += buffer[..<count]
             guard bytes.count <= limit else { throw TextError("is larger than \(ByteText(Int64(limit)))") }
@@ -52,9 +52,6 @@ package enum TextFile {
         }
         return nil
     }
-
-    /// The message of an error number (strerror(3)).
-    package static func errorMessage(_ number: Int32) -> String { String(cString: strerror(number)) }
 }
 
 /// Files with passwords, keys or tokens.

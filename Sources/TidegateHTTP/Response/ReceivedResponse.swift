@@ -23,7 +23,7 @@ public struct ReceivedResponse: Sendable {
     /// The media type without its parameters, in lower case; nil without one.
     public var mediaType: String? {
         self.contentType.map { $0.utf8.prefix { $0 != UInt8(ascii: ";") } }.map {
-            Substring($0).trimmingSpaces.lowercased()
+            Substring($0).trimmingOptionalWhitespace.lowercased()
         }
     }
 
@@ -31,9 +31,9 @@ public struct ReceivedResponse: Sendable {
     public var charset: String? {
         for parameter in self.contentType?.split(separator: ";").dropFirst() ?? [] {
             let parts = parameter.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].trimmingSpaces.lowercased() == "charset" else { continue }
-            let value = parts[1].trimmingSpaces
-            return String(value.hasPrefix("\"") && value.hasSuffix("\"") ? value.dropFirst().dropLast() : value)
+            guard parts.count == 2, parts[0].trimmingOptionalWhitespace.lowercased() == "charset" else { continue }
+            let value = parts[1].trimmingOptionalWhitespace
+            return value.hasPrefix("\"") && value.hasSuffix("\"") ? String(value.dropFirst().dropLast()) : value
         }
         return nil
     }
@@ -60,14 +60,6 @@ public struct ReceivedResponse: Sendable {
 
     func error(_ reason: ResponseSerializationError.Reason) -> ResponseSerializationError {
         ResponseSerializationError(reason: reason, response: self)
-    }
-}
-
-extension StringProtocol {
-    /// The text without leading and trailing spaces and tabs.
-    fileprivate var trimmingSpaces: SubSequence {
-        let start = self.drop { $0 == " " || $0 == "\t" }
-        return start[..<(start.lastIndex { $0 != " " && $0 != "\t" }.map(start.index(after:)) ?? start.startIndex)]
     }
 }
 

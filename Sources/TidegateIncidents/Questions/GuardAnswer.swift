@@ -23,7 +23,7 @@ package struct GuardAnswer: Sendable, Hashable {
         {
             (self.isClear, self.party, self.cause) = (false, reason.party, reason.description)
         } else if check?.isReached == false, let failure = check?.lastFailure, failure.party != .unknown {
-            // What fails beyond this side shows that this side works.
+            // A failure beyond this side shows that this side works.
             self.isClear = !failure.party.isThisSide
             if self.isClear == false { (self.party, self.cause) = (failure.party, failure.text) }
         } else if check?.isReached == true, verdict?.path?.gateway == nil || diagnosis?.isBroken != true {

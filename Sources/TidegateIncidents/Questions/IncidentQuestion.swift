@@ -79,7 +79,7 @@ private struct Sum: Sendable {
 
 /// Incidents, what all of them add up to, and the time that Tidegate watched.
 package struct IncidentAnswer: Sendable {
-    /// What the incidents of a party add up to.
+    /// The sum of the incidents of a party.
     package struct Total: Sendable, Hashable {
         package var count = 0
         package var down = Duration.zero
@@ -97,7 +97,7 @@ package struct IncidentAnswer: Sendable {
     package var totals: [FaultParty: Total] {
         self.sums.mapValues { sum in
             var total = sum.total
-            // What was down twice at a time was down once.
+            // Overlapping outages count once.
             (total.down, total.proven) = (TimeSet(sum.down).duration, TimeSet(sum.proven).duration)
             return total
         }

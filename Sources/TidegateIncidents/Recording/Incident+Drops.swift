@@ -1,7 +1,7 @@
 package import TidegateCore
 
 extension Incident {
-    // Of more short ones neighbours become one.
+    // Neighbouring short drops become one if there are more.
     private static let mostDrops = 100
 
     /// Adds what is known of a later incident.

@@ -2,7 +2,7 @@ internal import TidegateCore
 
 /// Turns verdicts, checks and probes into incidents, and counts the time that Tidegate watches.
 ///
-/// What it hears has been debounced. One outage is one incident: a target or probe that fails for the same party as this
+/// Its inputs have been debounced. One outage is one incident: a target or probe that fails for the same party as this
 /// host's way out is affected by that incident, and has none of its own. So its failure waits for the diagnosis of this
 /// host if that may have the same cause.
 struct IncidentMachine {
@@ -40,7 +40,7 @@ struct IncidentMachine {
         case publish(IncidentEvent.Kind, Incident)
     }
 
-    /// What is down.
+    /// The part of the network that is down.
     struct Subject: Sendable, Hashable {
         var scope: Incident.Scope
         var name: String?
@@ -112,7 +112,7 @@ struct IncidentMachine {
     // Ended incidents that the next drop may join, and those that another one may continue.
     private var recent: [Subject: [Incident]] = [:]
     private var interrupted: [Subject: String] = [:]
-    /// What is watched until now.
+    /// The watched time until now.
     private(set) var span: Coverage.Span
     // When the last drop ended in the span.
     private var lastEnd: WallTime?
@@ -267,7 +267,7 @@ struct IncidentMachine {
         self.span = Coverage.Span(self.makeID(now.wall), .watched, from: now.wall, to: now.wall)
         self.lastEnd = nil
         self.effects.append(.store(.cover(self.span)))
-        // What was down is down until it is found to work.
+        // A subject stays down until it is found to work.
         for (subject, failure) in self.failures where !subject.mayBePart {
             self.start(subject, failure, at: now.wall)
         }
@@ -286,7 +286,7 @@ struct IncidentMachine {
         guard let finding else { return self.recovered(subject, .null) }
         let opens = self.last.monotonic + (finding.party == .theirs ? .zero : Self.decisionTime)
         let old = self.failures[subject]
-        // What fails for another reason than this host's outage does so from now on.
+        // A failure with another reason than this host's outage begins now.
         let begin = old.map { $0.isPart ? self.last.wall : $0.since } ?? since
         self.failures[subject] = Failure(
             scope: subject.scope, finding: finding, since: begin,
@@ -458,7 +458,7 @@ struct IncidentMachine {
         self.effects += [.store(.save(ended)), .publish(.closed, ended)]
     }
 
-    // What is stored ends within what is known to be watched.
+    // A stored span ends within the time that is known to be watched.
     private mutating func noteEnd(_ end: WallTime) {
         if end >= self.span.start { self.lastEnd = max(end, self.lastEnd ?? end) }
         self.beat()
@@ -481,7 +481,7 @@ struct IncidentMachine {
 
     private mutating func count(_ time: Duration, of incident: Incident) {
         self.counted.down[IncidentTotals.Key(incident), default: .zero] += time
-        // What is slow is up.
+        // A slow target is up.
         guard incident.kind != .degraded else { return }
         if incident.scope == .target, let name = incident.name {
             return self.countDown(name, incident.finding.party, time)

@@ -141,7 +141,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
     }
 
     package func write(_ note: Incident.Note, about id: String) async throws(TextError) -> Incident? {
-        // What is read is not older than what was written before.
+        // The answer includes every earlier write.
         try await self.flush()
         var question = IncidentQuestion()
         (question.id, question.wantsEvidence, question.limit) = (id, true, 1)
@@ -200,7 +200,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
         case .family: return nil
         case .target(let target):
             guard let name = self.names[target] else { return nil }
-            // What is not checked is up while it has a path.
+            // A target without a check is up while it has a path.
             if self.unchecked.contains(target), path.to.level >= .routed { return .target(name, nil, since: time) }
             // A target without a path is not checked.
             guard path.to.level < .routed, let reason = path.to.reason else { return nil }

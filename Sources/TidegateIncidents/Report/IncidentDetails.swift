@@ -3,7 +3,7 @@ package import TidegateCore
 /// All that is known of an incident, as names and texts for commands, reports and the page.
 package struct IncidentDetails {
     let incident: Incident
-    /// What lasts has the duration until then.
+    /// Open incidents last until then.
     let now: WallTime
     /// How a time is written.
     var time: (WallTime) -> String
@@ -55,7 +55,7 @@ package struct IncidentDetails {
         .joined(separator: ", ")
     }
 
-    /// What was measured at the start and at the end: the rungs of each family, and the clauses of the one that fails.
+    /// The measurements at the start and at the end: the rungs of each family, and the clauses of the one that fails.
     private var evidence: [(String, String?)] {
         [
             ("at the start", self.incident.finding.evidence), ("later", self.incident.worst),

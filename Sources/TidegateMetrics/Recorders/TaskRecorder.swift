@@ -52,9 +52,12 @@ struct TaskRecorder: Sendable {
         self.completions[key].add()
         self.durations[key].observe(result.duration, from: source)
         if result.isRevalidated { self.revalidations.series.add() }
+        let revised = self.unsettled?.takeRevision(of: result.id)
         guard key.second == .failure else { return }
-        let (failure, party) = (result.failure ?? .internal, result.attribution?.party ?? .unknown)
-        if let unsettled = self.unsettled, result.attribution?.silence != nil,
+        let isOpen = result.attribution?.doubt != nil
+        let (failure, own) = (result.failure ?? .internal, result.attribution?.party ?? .unknown)
+        let party = isOpen ? revised ?? own : own
+        if let unsettled = self.unsettled, isOpen, revised == nil,
             unsettled.add(
                 .init(task: result.id, failure: failure, party: party, source: source, moment: moment))
         {
@@ -65,7 +68,7 @@ struct TaskRecorder: Sendable {
 
     /// Counts a task's failure for the party that proved responsible, unless it is already counted.
     func revised(_ task: TaskID, to party: FaultParty) {
-        guard let entry = self.unsettled?.take(task) else { return }
+        guard let entry = self.unsettled?.revise(task, to: party) else { return }
         self.failures[Label2(entry.failure, party)].add(from: entry.source)
     }
 
@@ -94,6 +97,8 @@ final class UnsettledFailures: Sendable {
 
     // In the order of the failures.
     private let entries = Mutex<[Entry]>([])
+    /// The revised parties of tasks that are not over, by the last attempt that failed.
+    private let revisions = Mutex<[TaskID: FaultParty]>([:])
 
     /// Holds an entry back; false if there are too many.
     func add(_ entry: Entry) -> Bool {
@@ -104,20 +109,26 @@ final class UnsettledFailures: Sendable {
         }
     }
 
-    /// Removes and returns the entry of a task; nil without one.
-    func take(_ task: TaskID) -> Entry? {
-        self.entries.withLock { entries in
+    /// Removes and returns the entry of a task; without one, the party is kept until the task is over.
+    func revise(_ task: TaskID, to party: FaultParty) -> Entry? {
+        let entry = self.entries.withLock { entries in
             entries.firstIndex { $0.task == task }.map { entries.remove(at: $0) }
         }
+        guard entry == nil else { return entry }
+        self.revisions.withLock { revisions in
+            if revisions.count >= UnsettledFailures.capacity { revisions = [:] }
+            revisions[task] = party
+        }
+        return nil
     }
+
+    /// Removes and returns the revised party of a task that is over; nil if no attempt was revised before.
+    func takeRevision(of task: TaskID) -> FaultParty? { self.revisions.withLock { $0.removeValue(forKey: task) } }
 
     /// Removes and returns the settled entries, or all of them if the time is nil.
     func take(settledAt now: MonotonicTime?) -> [Entry] {
         self.entries.withLock { entries in
-            guard let now else {
-                defer { entries = [] }
-                return entries
-            }
+            guard let now else { return exchange(&entries, with: []) }
             let old = entries.prefix { now - $0.moment > UnsettledFailures.lifetime }
             entries.removeFirst(old.count)
             return Array(old)

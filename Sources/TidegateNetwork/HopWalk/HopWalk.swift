@@ -29,7 +29,8 @@ package final class HopWalk: Sendable {
 
     /// Walks to a port of an address; `completion` is called once, on the walk's thread.
     ///
-    /// A server sees a connection that is reset immediately, and one byte by UDP.
+    /// A server sees a connection that is reset immediately, and one byte by UDP; a name server sees questions about the
+    /// root.
     package func walk(
         to address: IPAddress, port: UInt16, maximumHops: Int = HopWalk.maximumHops,
         within limit: Duration = HopWalk.maximumDuration, completion: @escaping @Sendable (HopWalkResult) -> Void
@@ -156,12 +157,17 @@ struct HopSocket {
     private let transport: HopWalkMachine.Transport
     private let destination: IPAddress
 
+    // A question about the addresses of the root, without recursion (RFC 1035 4.1): some name servers do not survive
+    // other packets.
+    private static let question: [UInt8] = [0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1]
+
     /// Sends the packet; a TCP socket may already be `opened`.
     init(
         _ probe: HopWalkMachine.Probe, _ opened: Int32?, to request: SocketRequest, at now: MonotonicTime
     ) throws(LoopError) {
         let isTCP = probe.transport == .tcp
-        self.descriptor = try request.open(isTCP ? SOCK_STREAM : SOCK_DGRAM, opened, sending: isTCP ? [] : [0]) {
+        let payload = isTCP ? [] : request.port == 53 ? Self.question : [0]
+        self.descriptor = try request.open(isTCP ? SOCK_STREAM : SOCK_DGRAM, opened, sending: payload) {
             descriptor throws(LoopError) in
             let domain = request.address.family.domain
             try LoopError.check("ttl", tg_set_hop_limit(descriptor, domain, Int32(probe.limit)))

@@ -1,5 +1,4 @@
 internal import CNetlink
-internal import Glibc
 package import TidegateCore
 
 extension HostEvidence {
@@ -10,8 +9,11 @@ extension HostEvidence {
         var evidence = HostEvidence()
         let counters = InterfaceCounters(of: interface)
         (evidence.errors, evidence.packets) = (counters?.errors, counters?.packets)
+        evidence.receivedPackets = counters?.receivedPackets
+        let netstat = SystemFiles.text("/proc/thread-self/net/netstat") ?? ""
+        evidence.misroutedPackets = CounterLine("TcpExt:", in: netstat)["IPReversePathFilter"]
         if withHost { evidence.readFiles() }
-        guard let index = self.index(of: interface) else { return evidence }
+        guard let index = NetworkInterface.index(of: interface) else { return evidence }
         if let channel = try? QueryChannel(NetlinkOptions()) {
             evidence.add((try? channel.disciplines(of: index)) ?? [])
             let link = (try? channel.link(index)) ?? nil
@@ -26,16 +28,10 @@ extension HostEvidence {
     /// The bytes that wait in an interface's queue now; nil if it has none.
     package static func backlog(of interface: String) -> UInt32? {
         var evidence = HostEvidence()
-        guard let index = self.index(of: interface), let channel = try? QueryChannel(NetlinkOptions()) else {
-            return nil
-        }
+        guard let index = NetworkInterface.index(of: interface), let channel = try? QueryChannel(NetlinkOptions())
+        else { return nil }
         evidence.add((try? channel.disciplines(of: index)) ?? [])
         return evidence.backlogs.first
-    }
-
-    private static func index(of interface: String) -> UInt32? {
-        let index = if_nametoindex(interface)
-        return index > 0 ? index : nil
     }
 
     mutating func add(_ disciplines: [QueueDiscipline]) {
@@ -89,21 +85,17 @@ extension HostEvidence {
 
     /// SndbufErrors of both families, from /proc/net/snmp and snmp6; a kernel without IPv6 has no second file.
     static func refusedDatagrams(snmp: String, snmp6: String) -> UInt64? {
-        CounterLine("Udp:", in: snmp)["SndbufErrors"].map { $0 + (self.number("Udp6SndbufErrors", in: snmp6) ?? 0) }
+        CounterLine("Udp:", in: snmp)["SndbufErrors"].map {
+            $0 + (CounterLine.number("Udp6SndbufErrors", in: snmp6) ?? 0)
+        }
     }
 
     /// The periods of a quota in cpu.stat; nil without a quota.
     static func quota(_ text: String) -> (periods: UInt64, throttled: UInt64)? {
-        guard let periods = self.number("nr_periods", in: text), periods > 0,
-            let throttled = self.number("nr_throttled", in: text)
+        guard let periods = CounterLine.number("nr_periods", in: text), periods > 0,
+            let throttled = CounterLine.number("nr_throttled", in: text)
         else { return nil }
         return (periods, throttled)
-    }
-
-    // Each line has one name and its number.
-    private static func number(_ name: String, in text: String) -> UInt64? {
-        let lines = text.split(separator: "\n").lazy.map { $0.split { $0 == " " || $0 == "\t" } }
-        return lines.first { $0.count == 2 && $0[0] == name }.flatMap { UInt64($0[1]) }
     }
 
     /// The share of `avg10` in the line `some` of /proc/pressure/cpu, in percent there.

@@ -8,6 +8,7 @@ package struct InterfaceCounters: Sendable, Hashable {
     package var errors: UInt64
     /// In both directions.
     package var packets: UInt64
+    package var receivedPackets: UInt64
 
     /// Nil if the calling thread's network namespace has no such interface.
     package init?(of interface: String) {
@@ -21,7 +22,8 @@ package struct InterfaceCounters: Sendable, Hashable {
             guard parts.count == 2, parts[0].drop(while: { $0 == " " }) == interface else { continue }
             let numbers = parts[1].split(separator: " ").compactMap { UInt64($0) }
             guard numbers.count > 14 else { return nil }
-            (self.received, self.sent, self.packets) = (numbers[0], numbers[8], numbers[1] &+ numbers[9])
+            (self.received, self.sent) = (numbers[0], numbers[8])
+            (self.receivedPackets, self.packets) = (numbers[1], numbers[1] &+ numbers[9])
             // Received errs and frame, sent errs and carrier: in some drivers the first contains the second.
             self.errors = max(numbers[2], numbers[5]) + max(numbers[10], numbers[14])
             return

@@ -215,6 +215,6 @@ extension FlowMeter.Entry {
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    // 0 if it shrank: all counters become 0 when a program aborts its connection.
-    fileprivate func growth(since other: Self) -> Self { self > other ? self - other : 0 }
+    /// The growth since `other`; 0 if it shrank: all counters become 0 when a program aborts its connection.
+    package func growth(since other: Self) -> Self { self > other ? self - other : 0 }
 }

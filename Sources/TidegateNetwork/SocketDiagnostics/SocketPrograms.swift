@@ -62,17 +62,8 @@ extension TCPCounters {
         self.timeoutAborts = more["TCPAbortOnTimeout"] ?? 0
         self.closeAborts = more["TCPAbortOnClose"] ?? 0
         self.listenOverflows = more["ListenOverflows"] ?? 0
-        self.unreachableMessages = (icmp["InDestUnreachs"] ?? 0) + Self.unreachableMessages(in: snmp6)
-    }
-
-    // Each line has one name and its number.
-    private static func unreachableMessages(in snmp6: String) -> UInt64 {
-        let name = "Icmp6InDestUnreachs".utf8
-        guard let line = snmp6.utf8.split(separator: UInt8(ascii: "\n")).first(where: { $0.starts(with: name) }) else {
-            return 0
-        }
-        let digits = line.dropFirst(name.count).drop { !(0x30...0x39).contains($0) }
-        return UInt64(Substring(digits.prefix { (0x30...0x39).contains($0) })) ?? 0
+        self.unreachableMessages =
+            (icmp["InDestUnreachs"] ?? 0) + (CounterLine.number("Icmp6InDestUnreachs", in: snmp6) ?? 0)
     }
 }
 
@@ -90,6 +81,13 @@ struct CounterLine {
         // Kernels add names; the numbers are in the same order.
         self.names = lines[0].split(separator: UInt8(ascii: " "))
         self.numbers = lines[1].split(separator: UInt8(ascii: " "))
+    }
+
+    /// A number in a file of lines with one name and its number, such as /proc/net/snmp6; nil without that name.
+    static func number(_ name: String, in text: String) -> UInt64? {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n")).lazy.filter { $0.starts(with: name.utf8) }
+        let parts = lines.map { $0.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
+        return parts.first { $0.count == 2 && $0[0].count == name.utf8.count }.flatMap { UInt64(Substring($0[1])) }
     }
 
     subscript(_ name: String) -> UInt64? {

@@ -55,7 +55,8 @@ struct ProbeContext: Sendable {
     ) async throws(ProbeProblem) -> ProbeAddress {
         let preference = source?.narrowing(preference) ?? preference
         let (candidates, time) = try await self.candidates(for: target.host, preference, timing: metric, &findings)
-        let address = try await self.choose(candidates, from: source, time, &findings)
+        let usable = (source ?? ProbeSource()).usable(candidates)
+        let address = try await self.choose(usable, from: source, time, &findings)
         findings.address = address.address
         let refusal =
             self.policy.refusal(of: target.host, at: address.address)
@@ -66,10 +67,15 @@ struct ProbeContext: Sendable {
 
     /// The route of packets from `source` to an address.
     ///
-    /// The routing tables do not apply to packets bound to one interface; such an interface only needs a carrier.
+    /// Packets bound to one interface need a route by it: without one the kernel would take every address for a host of
+    /// that link.
     func route(to address: IPAddress, from source: ProbeSource) async -> AddressRoute {
         guard let name = source.interface else { return await self.environment.network.route(address) }
-        guard let fault = NetworkInterface.fault(of: name) else { return AddressRoute(verdict: .unknown) }
+        // Over IPv6 the socket's own error says so.
+        let isRouted = address.family == .ipv6 ? true : await self.environment.network.isRouted(address, name)
+        guard let fault = NetworkInterface.fault(of: name) ?? (isRouted ? nil : .noRoute) else {
+            return AddressRoute(verdict: .unknown)
+        }
         return AddressRoute(verdict: Verdict(level: .none, reason: fault), link: name)
     }
 

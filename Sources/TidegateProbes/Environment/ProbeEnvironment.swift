@@ -44,6 +44,8 @@ package struct ProbeEnvironment: Sendable {
     package struct Network: Sendable {
         /// What the kernel would do with a packet to an address.
         let route: @Sendable (IPAddress) async -> AddressRoute
+        /// Whether the kernel has a route for packets to an address that are bound to an interface.
+        let isRouted: @Sendable (IPAddress, String) async -> Bool
         /// What the kernel would do with a packet to the internet, used for names without an address.
         let internet: @Sendable () -> Verdict
         /// What the latest diagnosis of this host found for a family, unless it is too old.
@@ -53,11 +55,13 @@ package struct ProbeEnvironment: Sendable {
 
         /// The queries.
         package init(
-            route: @escaping @Sendable (IPAddress) async -> AddressRoute, internet: @escaping @Sendable () -> Verdict,
+            route: @escaping @Sendable (IPAddress) async -> AddressRoute,
+            isRouted: @escaping @Sendable (IPAddress, String) async -> Bool = { _, _ in true },
+            internet: @escaping @Sendable () -> Verdict,
             diagnosis: @escaping @Sendable (AddressFamily) -> SilenceEvidence? = { _ in nil },
             cause: @escaping @Sendable (ProbeDoubt) async -> Cause? = { _ in nil }
         ) {
-            self.route = route
+            (self.route, self.isRouted) = (route, isRouted)
             self.internet = internet
             self.diagnosis = diagnosis
             self.cause = cause

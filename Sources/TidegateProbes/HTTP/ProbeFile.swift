@@ -83,6 +83,8 @@ extension ProbeTLSOptions {
             options.inline.authorities = String(decoding: authorities, as: UTF8.self)
         }
         options.versions = self.versions
+        // As in Go, and in the probers with a handshake of their own.
+        options.requiresNames = true
         guard showsCertificate else { return options }
         // Problems of files alone are found when the files are used.
         if self.certificate != nil || self.key != nil { _ = try self.identity() }

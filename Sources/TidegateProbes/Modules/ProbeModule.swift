@@ -104,8 +104,13 @@ package struct ProbeSource: Sendable, Hashable {
     }
 
     /// The addresses that packets can be sent to.
+    ///
+    /// Only packets bound to an interface reach a link-local IPv6 address without a zone; such an address is left out
+    /// unless there is no other.
     func usable(_ addresses: [IPAddress]) -> [IPAddress] {
-        self.address.map { own in addresses.filter { $0.family == own.family } } ?? addresses
+        let own = self.address.map { own in addresses.filter { $0.family == own.family } } ?? addresses
+        let reachable = own.filter { self.isBound || $0.family == .ipv4 || !$0.isLinkLocal || $0.zone != 0 }
+        return reachable.isEmpty ? own : reachable
     }
 
     /// True if packets are bound to one interface, so that the routes do not apply.

@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 internal import HTTPTypes
 internal import Synchronization
 package import TidegateCore
@@ -109,6 +110,9 @@ package final class ProbeRunner: ProbeService {
                 deadline: start + limit, bodies: self.bodies, documents: self.documents))
         do { try await probe.run(target, &findings) } catch { findings.fail(error) }
         let duration = time.monotonic() - start
+        // Every run ends soon after its limit while this process runs, also on a busy host.
+        let late = duration - limit
+        if findings.failure != nil, late > Thresholds.frozen { findings.explain(.thisHost(.frozen(late))) }
         // Not part of the measured duration.
         await self.explain(&findings, of: target, by: probe, isScheduled: isScheduled)
         findings.set(.success, findings.failure == nil ? 1 : 0)

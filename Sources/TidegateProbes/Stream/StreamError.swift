@@ -43,7 +43,7 @@ struct StreamFailure {
             (self.failure, self.text) = (.timedOut, "no answer in time")
         case TCPConnector.Failure.failed(let code, let isImmediate, let error, let local):
             self.refusal = error.map { ($0, local) }
-            (self.failure, self.text) = (.connectFailed, Self.text(ofErrorNumber: code))
+            (self.failure, self.text) = (.connectFailed, SystemError.message(code))
             (self.socketError, self.isImmediate) = (SocketError(errorNumber: code), isImmediate)
         case StreamError.certificate(let text): (self.failure, self.text) = (.tlsFailed, text)
         case StreamError.closed:
@@ -58,7 +58,7 @@ struct StreamFailure {
             self.socketError = SocketError(errorNumber: error.errnoCode)
             self.errorNumber = error.errnoCode
             self.failure = stage == .connect ? .connectFailed : .reset
-            self.text = Self.text(ofErrorNumber: error.errnoCode)
+            self.text = SystemError.message(error.errnoCode)
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             let failure = HandshakeFailure(error)
             self.lacksClientCertificate = failure?.isAboutClientCertificate ?? false
@@ -67,8 +67,6 @@ struct StreamFailure {
         default: (self.failure, self.text) = (stage == .connect ? .connectFailed : .reset, "\(error)")
         }
     }
-
-    private static func text(ofErrorNumber code: Int32) -> String { unsafe String(cString: strerror(code)) }
 }
 
 extension StreamFailure {

@@ -105,8 +105,10 @@ extension WaitCondition {
         let isThere = links.contains { link in
             link.reason == nil && families.contains { link.usableFamilies.contains($0) }
         }
-        guard !isThere else { return .satisfied }
-        let reasons = status.families.filter { families.contains($0.family) }.compactMap(\.verdict.reason)
+        let verdicts = status.families.filter { families.contains($0.family) }.map(\.verdict)
+        // A default path has a source address, which may be on a loopback interface.
+        guard !isThere, name != nil || !verdicts.contains(where: { $0.level >= .routed }) else { return .satisfied }
+        let reasons = verdicts.compactMap(\.reason)
         let reason = reasons.first { $0.rung == .address } ?? .noAddress
         let place = [name.map { "on \($0)" }, family.map { "(\(VerdictDescriptions.short($0)))" }].compactMap { $0 }
         return .failing(reason, ([reason.description] + place).joined(separator: " "))

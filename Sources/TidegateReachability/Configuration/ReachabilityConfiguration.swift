@@ -30,6 +30,8 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
     public var uid: UInt32?
     /// Whether and how to check the internet; off by default.
     public var internetCheck = InternetCheckPolicy.off
+    /// Whether diagnoses may send packets with limited hops towards the sentinels while something is silent.
+    public var publicDiagnosis = PublicDiagnosis.auto
 
     /// The links excluded by default: loopback and container links.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]
@@ -58,6 +60,15 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
             "2001:4860:4860::8888", "2400:cb00:2049:1::a29f:1804", "2600:9000:5300:4500::1", "2a00:1450:4001:80b::200e",
         ],
     ].mapValues { $0.compactMap { IPAddress($0) } }
+}
+
+/// Whether diagnoses send packets with limited hops towards a public address, as traceroute(8) does.
+public enum PublicDiagnosis: String, Sendable, CaseIterable, Hashable {
+    /// Only while something is silent: with each diagnosis in the first two minutes, then one a minute, and after an
+    /// hour ten an hour.
+    case auto
+    /// Never: an outage beyond the gateway may stay unexplained.
+    case off
 }
 
 /// Whether, how and how often the internet is checked.

@@ -17,12 +17,13 @@ struct CauseFinder {
     /// The cause of a silence on this path.
     func silence(_ silent: SilenceEvidence.Silent) -> Cause {
         guard let path = self.path else { return .unknown(.silence) }
-        let cause = DecisionTable.cause(
-            of: SilenceEvidence(
-                silent: silent, gateway: path.gatewayEvidence, witnesses: self.witnesses,
-                losesLargePackets: path.losesLargePackets))
-        guard case .onTheWay(.largePackets) = cause else { return cause }
-        return .onTheWay(.largePackets(link: path.verdict.path?.interface))
+        var evidence = SilenceEvidence(
+            silent: silent, gateway: path.gatewayEvidence, witnesses: self.witnesses,
+            fittingPacket: path.fittingPacket)
+        evidence.shown = self.shown
+        let cause = DecisionTable.cause(of: evidence)
+        guard case .onTheWay(.largePackets(_, let size)) = cause else { return cause }
+        return .onTheWay(.largePackets(link: path.verdict.path?.interface, fitting: size))
     }
 
     // MARK: Evidence
@@ -34,8 +35,8 @@ struct CauseFinder {
             failure: .timedOut, peer: self.path?.subject.address, before: verdict, after: verdict)
         evidence.isOfThisPath = true
         guard let path = self.path else { return evidence }
-        (evidence.gateway, evidence.witnesses) = (path.gatewayEvidence, self.witnesses)
-        (evidence.losesLargePackets, evidence.isFiltered) = (path.losesLargePackets, path.walk?.failure == EPERM)
+        (evidence.gateway, evidence.witnesses, evidence.shown) = (path.gatewayEvidence, self.witnesses, self.shown)
+        (evidence.fittingPacket, evidence.isFiltered) = (path.fittingPacket, path.walk?.failure == EPERM)
         evidence.isTCPLost = path.walk?.isTCPLost ?? false
         evidence.isPortOpen = path.port != nil && path.walk?.arrival?.how == .connected
         if case .target(let address) = path.subject, let name = self.findings.name, name.hostsFile.contains(address) {
@@ -59,6 +60,9 @@ struct CauseFinder {
             evidence.failure = .resolveFailed
             evidence.isForwarded = self.findings.name?.isForwarded == true && self.path?.neighbourRefusal == nil
             evidence.lookup = report.reason.flatMap { self.findings.name?.failure($0, self.wantedFamily) }
+            if case .silent(let servers)? = evidence.lookup {
+                evidence.shown = evidence.shown ?? self.withoutRoute(servers)
+            }
         case .portal, .limited: self.addChecks(report, to: &evidence)
         case .refused, .hostUnreachable, .timeout, .tlsFailed, .httpError: self.addAnswer(report, to: &evidence)
         }
@@ -138,6 +142,94 @@ struct CauseFinder {
         }
     }
 
+    // MARK: This host's tables
+
+    /// The cause that this host's own tables, or the counters of a tunnel, show; nil if they show none.
+    var shown: Cause? { self.tunnel ?? self.own.map { .thisHost($0) } }
+
+    // A silence inside a tunnel: its own packets, the link below it, or its far end.
+    private var tunnel: Cause? {
+        guard let path = self.path, let tunnel = path.tunnel, !tunnel.isAnswering, !self.isNameServed(path) else {
+            return nil
+        }
+        guard tunnel.received == 0 else {
+            guard let far = tunnel.inside?.lastAnswer, far.hop == 1, tunnel.inside?.refusal == nil,
+                path.web.values.allSatisfy({ $0.refusal == nil })
+            else { return nil }
+            return .onTheWay(.tunnelEnds(tunnel.link, after: far.address))
+        }
+        guard tunnel.sent > 0 else { return nil }
+        if path.verdict.path?.source?.isTranslated ?? false {
+            let isIPv6Working = tunnel.below?.walk?.isDestinationReached ?? false
+            return isIPv6Working ? .thisHost(.silentTranslator(tunnel.link)) : nil
+        }
+        guard let below = tunnel.below else {
+            if tunnel.isLine { return .provider(.silentLine(tunnel.link)) }
+            // Its own packets may leave by the other IP version, or in another network namespace.
+            let others = self.findings.links.filter { $0.isUsable && $0.kind != .tunnel && !$0.usableFamilies.isEmpty }
+            let isOnlyWay =
+                path.explanation?.isDefault ?? false && !others.isEmpty
+                && others.allSatisfy { $0.usableFamilies == [path.subject.address.family] }
+            return isOnlyWay ? .thisHost(.tunnelInItself(tunnel.link)) : .unknown(.silentTunnel(tunnel.link))
+        }
+        guard let walk = below.walk, let link = below.link else { return .unknown(.silentTunnel(tunnel.link)) }
+        switch walk.reach(past: below.gateway, asking: walk.destination) {
+        case .nothing: return .unknown(.silentTunnel(tunnel.link))
+        case .gateway: return .provider(.nothingBeyond(gateway: below.gateway))
+        case .router(let router) where walk.lastAnswer?.hop == 2: return .provider(.ends(after: router))
+        case .router, .beyond, .destination: return .onTheWay(.silentTunnel(tunnel.link, over: link))
+        }
+    }
+
+    // How the tables keep packets or answers from this path.
+    private var own: HostCause? {
+        guard let path = self.path, let way = path.verdict.path, let gateway = way.gateway,
+            !path.verdict.notes.contains(.tunnel)
+        else { return nil }
+        let witnesses = self.witnesses
+        let isWorking = witnesses.contains(where: \.isEnd)
+        let isDead = !witnesses.isEmpty && witnesses.allSatisfy { $0.reach == .nothing }
+        if isWorking, let walk = path.walk, path.explanation?.isDefault ?? false, let router = walk.publicEnd {
+            let isResolver = path.subject == .resolver(walk.destination)
+            return .privateAddress(walk.destination, isResolver: isResolver, after: router, down: self.downTunnel)
+        }
+        let isNearOnly = path.walk?.answers.allSatisfy({ $0.hop == 1 }) ?? false
+        if let source = way.source, let other = self.findings.links.holder(of: source, besides: way.index),
+            isDead || !path.hasUsualSource && isNearOnly
+        {
+            return .foreignSource(source, link: way.interface, of: other.name)
+        }
+        if isDead, path.gateway.neighbour?.state == .permanent, !path.gateway.hasAnswered {
+            return .staticNeighbour(gateway, link: way.interface)
+        }
+        // Strays of other networks are counted as well, but they are few.
+        let isFiltered = !isWorking && !witnesses.isEmpty && path.misrouted >= Thresholds.misroutedPackets
+        return isFiltered ? .reversePathFilter(count: path.misrouted, link: way.interface) : nil
+    }
+
+    // True if a name server inside the tunnel answers, or one of this host found a new name.
+    private func isNameServed(_ path: PathFindings) -> Bool {
+        let servers = self.findings.name?.servers ?? []
+        return self.findings.name?.isAskedBeyond ?? false
+            || servers.contains { $0.hasAnswered && $0.verdict.path?.index == path.verdict.path?.index }
+    }
+
+    // Private name servers that are asked on the internet, such as those of a tunnel that is gone.
+    private func withoutRoute(_ servers: [IPAddress]) -> Cause? {
+        guard let name = self.findings.name, let gateway = self.path?.verdict.path?.gateway,
+            self.witnesses.contains(where: \.isEnd),
+            name.servers.allSatisfy({ $0.server.isPrivate && $0.verdict.path?.gateway == gateway })
+        else { return nil }
+        return name.walks.values.lazy.compactMap { walk in
+            servers.contains(walk.destination) ? walk.publicEnd.map { (walk.destination, $0) } : nil
+        }.first.map { .thisHost(.privateAddress($0.0, isResolver: true, after: $0.1, down: self.downTunnel)) }
+    }
+
+    // The kernel's own devices, such as tunl0, are always down, and have no address.
+    private var downTunnel: String? {
+        self.findings.links.first { $0.kind == .tunnel && !$0.isUsable && !$0.addresses.isEmpty }?.name
+    }
+
     // MARK: The kernel
 
     private func refusal(_ reason: UnreachableReason, _ report: RungReport?) -> HostCause.KernelRefusal {
@@ -178,7 +270,9 @@ struct CauseFinder {
         // A walk to a resolver on the link contacts no party beyond it, and a walk that this host could not send
         // contacts no party at all.
         let isBesideGateway = path.subject == .resolver(path.subject.address) && path.verdict.path?.gateway == nil
-        let walks = [isBesideGateway ? nil : path.walk, path.sentinelWalk].compactMap(\.self)
+        // Two walks to one destination are no two networks.
+        let second = path.sentinelWalk?.destination == path.walk?.destination ? nil : path.sentinelWalk
+        let walks = [isBesideGateway ? nil : path.walk, second].compactMap(\.self)
         var witnesses = walks.filter { $0.failure == nil }.map {
             $0.witness(past: gateway, asking: path.subject.address)
         }
@@ -202,16 +296,26 @@ struct CauseFinder {
             guard address != path.subject.address || isReached && gateway != nil else { return nil }
             return Witness(.target, isReached ? .beyond(nil) : .nothing, refusal: answer.refusal)
         }
-        return witnesses
+        // Silence inside a tunnel says nothing of the path below it.
+        return path.isInTunnel ? witnesses.filter(\.isBeyondGateway) : witnesses
+    }
+
+    // A resolver on the router at which walks end says no more than they do.
+    private func walksEnd(at server: IPAddress) -> Bool {
+        let walks = [self.path?.walk, self.path?.sentinelWalk].compactMap(\.self)
+        return walks.contains { !$0.isDestinationReached && $0.lastAnswer?.address == server }
     }
 
     // A resolver counts only if packets to it take the same gateway.
     private func resolverWitnesses(_ path: PathFindings) -> [Witness] {
         guard let gateway = path.verdict.path?.gateway else { return [] }
-        return (self.findings.name?.servers ?? []).flatMap { server -> [Witness] in
+        let name = self.findings.name
+        return ((name?.servers ?? []) + (name?.upstreams ?? [])).flatMap { server -> [Witness] in
             // A query that this host did not send says nothing about the path.
             let asked = server.outcomes.filter { $0 != .unreachable(nil) }
-            guard server.verdict.path?.gateway == gateway, !asked.isEmpty else { return [] }
+            guard server.verdict.path?.gateway == gateway, !asked.isEmpty, !self.walksEnd(at: server.server) else {
+                return []
+            }
             let hasAnswered = asked.contains { outcome in
                 if case .failed = outcome { true } else { outcome.isAnswer || outcome == .refused }
             }
@@ -220,6 +324,33 @@ struct CauseFinder {
             return [Witness(.resolver, hasAnswered ? .beyond(server.server) : .nothing)]
                 + [walk?.witness(past: path.provenGateway, asking: path.subject.address)].compactMap(\.self)
         }
+    }
+}
+
+extension [Link] {
+    /// The link that has an address which another link sends with although it has addresses of its own.
+    fileprivate func holder(of source: IPAddress, besides index: UInt32) -> Link? {
+        let (own, others) = (self.first { $0.index == index }, self.filter { $0.index != index })
+        guard let own, own.usableFamilies.contains(source.family), !own.holds(source) else { return nil }
+        // An address of loopback, a bridge or a virtual link is the host's as a whole.
+        return others.first { [.ethernet, .wifi, .cellular].contains($0.kind) && $0.holds(source) }
+    }
+}
+
+extension Link {
+    fileprivate func holds(_ address: IPAddress) -> Bool { self.addresses.contains { $0.address == address } }
+}
+
+extension HopWalkResult {
+    /// The router of the internet at which packets to a private address end; nil if that is one of a private network.
+    fileprivate var publicEnd: IPAddress? {
+        guard self.destination.family == .ipv4, self.destination.isPrivate, !self.isDestinationReached else {
+            return nil
+        }
+        guard let last = self.lastAnswer, last.hop > 1, !last.address.isPrivate, !last.address.isLinkLocal else {
+            return nil
+        }
+        return last.address
     }
 }
 

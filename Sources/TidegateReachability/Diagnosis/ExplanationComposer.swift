@@ -38,6 +38,11 @@ enum ExplanationComposer {
         explanation.cause = cause
         explanation.party = cause.party
         explanation.advice = cause.advice(for: findings.target.target)
+        if let failing, cause.isOfWayOut, let path = findings.paths[failing.family], !path.otherWays.isEmpty {
+            let used = "This host goes out by \(path.verdict.path?.interface ?? "another link")"
+            let others = path.otherWays.map { $0.text(failing.family) }.joined(separator: "; ")
+            explanation.advice += " \(used); \(others)."
+        }
         return explanation
     }
 
@@ -70,6 +75,16 @@ enum ExplanationComposer {
     }
 }
 
+extension Cause {
+    /// True if another way out may work instead.
+    var isOfWayOut: Bool {
+        switch self {
+        case .thisHost(.staticNeighbour), .thisHost(.reversePathFilter): true
+        default: self.party.isWayOut
+        }
+    }
+}
+
 /// Findings about a target that was reached.
 struct ReachedFindings {
     let findings: LadderFindings
@@ -77,8 +92,8 @@ struct ReachedFindings {
 
     /// The clauses, most important first.
     var clauses: [String] {
-        self.otherFamily + self.otherAddresses + self.servers + self.slowness + self.certificates + self.authorities
-            + self.proxies
+        self.otherFamily + self.otherWays + self.otherAddresses + self.servers + self.slowness + self.certificates
+            + self.authorities + self.proxies
     }
 
     /// The ladders that fail although their family has an address of the target, or a default route.
@@ -92,6 +107,12 @@ struct ReachedFindings {
             // No provider carries packets of unique local addresses.
             let verdict = self.findings.paths[ladder.family]?.verdict ?? .unknown
             return verdict.level >= .routed && !verdict.notes.contains(.uniqueLocalSource)
+        }
+    }
+
+    private var otherWays: [String] {
+        self.findings.families.flatMap { family in
+            self.findings.paths[family]?.otherWays.filter(\.isBroken).map { $0.text(family) } ?? []
         }
     }
 
@@ -124,15 +145,37 @@ struct ReachedFindings {
 
     private var servers: [String] {
         guard let servers = self.findings.name?.servers else { return [] }
-        return servers.enumerated().compactMap { position, server in
-            let place = position == 0 && servers.count > 1 ? "the first name server" : "the name server"
-            let cost = position == 0 ? ", which delays every lookup" : ""
-            if let lateness = server.lateness {
-                return "\(place) \(server.server) answers after \(lateness.shortText)\(cost)"
+        return self.search
+            + servers.enumerated().compactMap { position, server in
+                let place = position == 0 && servers.count > 1 ? "the first name server" : "the name server"
+                let cost = position == 0 ? ", which delays every lookup" : ""
+                if let lateness = server.lateness {
+                    return "\(place) \(server.server) answers after \(lateness.shortText)\(cost)"
+                }
+                if case .answered? = server.answers[.a], server.answers[.aaaa] == .timedOut {
+                    return "\(place) \(server.server) leaves questions for IPv6 addresses (AAAA) unanswered, for which "
+                        + "programs wait"
+                }
+                guard servers.count > 1, !server.outcomes.isEmpty, !server.hasAnswered else { return nil }
+                // An error is an answer, after which programs ask the next server at once.
+                if case .failed(let code)? = server.outcomes.first(where: {
+                    if case .failed = $0 { true } else { false }
+                }) {
+                    return "\(place) \(server.server) answers with \(code)"
+                }
+                return "\(place) \(server.server) does not answer\(cost)"
             }
-            guard servers.count > 1, !server.outcomes.isEmpty, !server.hasAnswered else { return nil }
-            return "\(place) \(server.server) does not answer\(cost)"
-        }
+    }
+
+    // Programs ask one name after the other (resolv.conf(5)).
+    private var search: [String] {
+        guard let name = self.findings.name, let delay = name.delay, name.searched > 0,
+            delay * name.searched >= Thresholds.slowName
+        else { return [] }
+        return [
+            "names of the search list are asked before \(name.name), which takes programs "
+                + "\((delay * name.searched).shortText) (ndots in resolv.conf)"
+        ]
     }
 
     private var slowness: [String] {
@@ -143,6 +186,11 @@ struct ReachedFindings {
 
     private var certificates: [String] {
         let certificates = self.answers.compactMap(\.certificate)
+        if let bare = certificates.first(where: \.names.isEmpty) {
+            return [
+                "browsers refuse the certificate: it has no subject alternative name, only the subject \(bare.subject)"
+            ]
+        }
         let ends = certificates.compactMap { certificate in certificate.expiry.map { ($0, certificate.notAfter) } }
         guard let (end, text) = ends.min(by: { $0.0 < $1.0 }) else { return [] }
         let days = Int((end.seconds - self.findings.wallTime.seconds) / 86_400)

@@ -43,10 +43,13 @@ package struct HTTPTargetChecker: TargetChecker {
                 } == nil
             guard isSilent, !Task.isCancelled, !DescriptorShortage.isNow(for: .check) else { return }
             monitor.recorder.record(.silence(since: start))
-            let gateway = request.verdict.path?.gateway
             // Other checks may wait for this diagnosis, so the end of this check does not cancel it.
-            let cause = Task { await monitor.outage(at: request.addresses.first, through: gateway) }
-            if let cause = await cause.value { first.fulfil(.silent(cause)) }
+            let cause = Task { await monitor.outage(at: request.addresses.first, over: request.verdict.path) }
+            // A dead IP version says nothing about the other one.
+            let hasOne = Set(request.addresses.map(\.family)).count == 1
+            if let cause = await cause.value, hasOne || monitor.diagnosis?.isBroken ?? false {
+                first.fulfil(.silent(cause))
+            }
         }
         switch await first.value() {
         case .silent(let cause)?:
@@ -84,7 +87,7 @@ package struct HTTPTargetChecker: TargetChecker {
         let isSilent = failure.reason == .timeout || failure.reason == .resolverTimeout
         var cause =
             isSilent || isOfOthers && diagnostics.monitor.diagnosis?.isBroken ?? false
-            ? await diagnostics.monitor.outage(at: request.addresses.first, through: request.verdict.path?.gateway)
+            ? await diagnostics.monitor.outage(at: request.addresses.first, over: request.verdict.path)
             : nil
         if cause == nil {
             let limits = Thresholds.targetDiagnosis
@@ -92,11 +95,11 @@ package struct HTTPTargetChecker: TargetChecker {
             if let first = request.addresses.first { target.answered[first] = failure.answer }
             let explanation = await diagnostics.diagnose(
                 target, within: min(max(request.check.timeout, limits.lowerBound), limits.upperBound),
-                walksToInternet: diagnostics.policy.isEnabled)
+                walksToInternet: diagnostics.mayWalk(about: request.target))
             cause = explanation.conclusion == .broken ? explanation.cause : nil
             // The resolvers answer the diagnosis: they were slow before, or packets were lost.
             if failure.reason == .resolverTimeout, explanation.conclusion != .notChecked { failure.party = .unknown }
-            if cause?.party == .unknown, cause != .unknown(.forwarder) { cause = nil }
+            if case .unknown(let why)? = cause, !why.namesPlace { cause = nil }
         }
         return cause.map { self.found($0, failure.reason, of: request, diagnostics) } ?? failure
     }
@@ -120,12 +123,29 @@ package struct HTTPTargetChecker: TargetChecker {
                 ? (request.unresolved ?? .nameNotFound).reason : request.verdict.reason ?? .nameNotFound
             return TargetCheck.Outcome(failure: .init(reason: reason, party: reason.party, text: reason.description))
         }
-        let outcome = request.outcome(await self.web.check(request.question(first), onWire: onWire), at: first)
+        let start = self.diagnostics?.time.monotonic()
+        var outcome = request.outcome(await self.web.check(request.question(first), onWire: onWire), at: first)
+        // Every check ends at its limit while this process runs; after a stop it is made again.
+        if outcome.failure != nil, let start, let end = self.diagnostics?.time.monotonic(), !Task.isCancelled,
+            end - start > request.check.timeout + Thresholds.frozen
+        {
+            outcome = request.outcome(await self.web.check(request.question(first), onWire: onWire), at: first)
+        }
         guard outcome.failure != nil, addresses.count > 1, !Task.isCancelled else { return outcome }
         let others = await addresses.dropFirst().map(\.self).concurrentMap(until: { $0.last?.failure == nil }) {
             request.outcome(await self.web.check(request.question($0)), at: $0)
         }
         return others.first { $0.failure == nil } ?? others.first { $0.failure?.isOwn ?? false } ?? outcome
+    }
+}
+
+extension UnknownCause {
+    /// True if it says where to look, unlike the failure itself.
+    fileprivate var namesPlace: Bool {
+        switch self {
+        case .forwarder, .silentTunnel: true
+        case .routerOrProvider, .hostOrPath, .oneCheck, .silence, .notEnoughTime: false
+        }
     }
 }
 

@@ -7,6 +7,8 @@ struct LadderComposer {
     let findings: LadderFindings
     let family: AddressFamily
 
+    private static let portal = "the captive portal may have answered this"
+
     /// The ladder: measured rungs, rungs implied by them, and the cause of the failure.
     var ladder: Explanation.Ladder {
         guard let path = self.findings.paths[self.family] else {
@@ -14,6 +16,12 @@ struct LadderComposer {
             return Explanation.Ladder(family: self.family, rungs: Rung.allCases.map { .unknown($0, [text]) })
         }
         var rungs = self.rungs(path)
+        if self.isDiverted(path) {
+            rungs = rungs.map {
+                $0.rung.order > Rung.dns.order ? .unknown($0.rung, $0.evidence + [LadderComposer.portal]) : $0
+            }
+            return self.ladder(rungs, .provider(.portal(location: nil)), .internet)
+        }
         if let blocked = self.blocked(rungs) {
             rungs = rungs.map { $0.rung == .dns ? blocked.report : $0 }
             return self.ladder(rungs, blocked.cause, .dns)
@@ -44,9 +52,18 @@ struct LadderComposer {
         let finder = CauseFinder(findings: self.findings, path: path)
         // A router without a route proves only the way to itself, as any router does beside a forwarder that knows no name.
         let isDenied = self.findings.name?.isForwarded ?? false && self.findings.name?.isDenied ?? false
-        let isProven = finder.witnesses.contains {
-            $0.isEnd || $0.isBeyondGateway && !isDenied && $0.refusal?.kind != .noRoute
-        }
+        // A forwarder may answer what it has kept: targets in two networks decide.
+        let lost = path.web.filter(\.value.isUnanswered).keys
+        let isCutOff = self.findings.name?.isForwarded ?? false && Set(lost.map(\.network)).count > 1
+        var cause = finder.silence(.target)
+        // Where packets to two networks end at one router, that router proves no more.
+        var isEnded = false
+        if case .provider(.ends) = cause { isEnded = !(self.findings.name?.isAskedBeyond ?? false) }
+        let isProven =
+            !isEnded
+            && finder.witnesses.contains {
+                $0.isEnd || $0.isBeyondGateway && !isDenied && !isCutOff && $0.refusal?.kind != .noRoute
+            }
         guard !isProven else {
             let proven = rungs.map { report in
                 guard report.rung == .internet, report.status == .unknown else { return report }
@@ -62,12 +79,11 @@ struct LadderComposer {
             let (cause, rung) = finder.cause(of: RungReport(rung: .dns, status: .bad, reason: .resolverFailed))
             return self.ladder(rungs, cause, rung)
         }
-        // A forwarder may answer what it has kept: targets in two networks decide. Without them and without a walk, no
-        // party beyond the gateway was contacted.
-        let lost = path.web.filter(\.value.isUnanswered).keys
-        let isCutOff = self.findings.name?.isForwarded ?? false && Set(lost.map(\.network)).count > 1
-        guard path.walk != nil || isCutOff else { return Explanation.Ladder(family: self.family, rungs: rungs) }
-        let cause = finder.silence(.target)
+        // Without them and without a walk, no party beyond the gateway was contacted.
+        guard path.walk != nil || isCutOff || finder.shown != nil else {
+            return Explanation.Ladder(family: self.family, rungs: rungs)
+        }
+        if isCutOff, case .onTheWay(.ends(let router?)) = cause { cause = .provider(.ends(after: router)) }
         return self.ladder(rungs, cause, DecisionTable.rung(of: cause, shownBy: .internet))
     }
 
@@ -139,6 +155,14 @@ struct LadderComposer {
         return DNSRung.report(name, family: self.family, among: self.findings.families)
     }
 
+    // True if a resolver gives a name that does not exist the target's address as well.
+    private func isDiverted(_ path: PathFindings) -> Bool {
+        self.findings.name?.servers.contains { server in
+            guard case .answered(let addresses, _)? = server.unrelated else { return false }
+            return addresses.contains(path.subject.address)
+        } ?? false
+    }
+
     // A filter's answer instead of an address; it counts if nothing answers at that address.
     private func blocked(_ rungs: [RungReport]) -> (report: RungReport, cause: Cause)? {
         guard let name = self.findings.name, let blocked = name.blocked, rungs.contains(where: { $0.status == .bad })
@@ -196,7 +220,7 @@ struct LadderComposer {
             case .portal? = path.internet.map(ConnectivityEvaluator.connectivity)
         else { return rungs }
         rungs[last] = RungReport.unknown(
-            rungs[last].rung, rungs[last].evidence + ["the captive portal may have answered this"])
+            rungs[last].rung, rungs[last].evidence + [LadderComposer.portal])
         return rungs
     }
 }

@@ -26,6 +26,10 @@ struct NameFindings: Sendable {
     /// The system's answer, including the hosts file; nil if none arrived in time.
     var system: Result<[IPAddress], ResolveFailure>?
     var servers: [ResolverFindings] = []
+    /// The servers that a resolver of this host asks; empty if that answers, or if they are not known.
+    var upstreams: [ResolverFindings] = []
+    /// How many names of the search list are asked before the one that exists.
+    var searched = 0
     /// True if resolv.conf lists no server.
     var namesNoServer = false
     /// True if resolv.conf could not be opened for lack of a descriptor.
@@ -38,6 +42,11 @@ struct NameFindings: Sendable {
     var gateways: [IPAddress: GatewayFindings] = [:]
     /// Whether previously reached targets accepted a connection in the meantime.
     var targets: [IPAddress: HTTPCheck.Result] = [:]
+
+    /// True if only resolvers of this host are asked, and none of them answered.
+    var isOwnResolverSilent: Bool {
+        !self.servers.isEmpty && self.servers.allSatisfy { $0.server.isLoopback && !$0.hasAnswered }
+    }
 
     /// True if targets were asked and none of them answered.
     var areTargetsCutOff: Bool { !self.targets.isEmpty && self.targets.values.allSatisfy(\.isUnanswered) }
@@ -81,6 +90,8 @@ struct ResolverFindings: Sendable {
     var answers: [DNSQuestion.RecordType: DNSOutcome] = [:]
     /// Its answer about a name that is known to exist; nil if it was not queried.
     var control: DNSOutcome?
+    /// Its answer about a name that does not exist; nil if it was not queried.
+    var unrelated: DNSOutcome?
     /// True if it answered that name and failed for one that it cannot have kept, which is then its control.
     var hasOnlyKept = false
     /// How long its first answer took; nil if it has not answered.
@@ -164,16 +175,27 @@ struct PathFindings: Sendable {
     var walk: HopWalkResult?
     /// A public address behind the same gateway; nil if none was looked for.
     var sentinel: IPAddress?
+    /// True if packets have the source address that those to the internet have.
+    var hasUsualSource = true
     /// True if the subject is the gateway of the default path itself: a router that resolves names.
     var leadsToGateway = false
     /// The port of the target; nil if it has none.
     var port: UInt16?
     /// The hop walk towards the internet over the same gateway; nil if none was needed.
     var sentinelWalk: HopWalkResult?
-    /// True if small packets pass but large ones do not.
-    var losesLargePackets = false
+    /// The largest known packet that passes where larger ones are lost, in bytes; nil if none are known to be lost.
+    var fittingPacket: Int?
+    /// How many packets this host dropped meanwhile because they came in by another link than answers would leave by.
+    var misrouted: UInt64 = 0
+    /// The packets of a tunnel without an answer; nil if the path leads into none, or an answer came first.
+    var tunnel: TunnelFindings?
+    /// The other links that default routes lead out by, if the way that is used does not work.
+    var otherWays: [OtherWay] = []
     /// The ICMP error for a packet to a target on the link; nil if nothing was sent or the target answered.
     var neighbourRefusal: ICMPError?
+
+    /// True for a tunnel without a gateway inside it.
+    var isInTunnel: Bool { self.verdict.notes.contains(.tunnel) && self.verdict.path?.gateway == nil }
 
     /// True if the kernel has a route, even one that leads to a link that is down.
     var hasRoute: Bool { self.verdict.path != nil || self.deadLink != nil }
@@ -206,7 +228,9 @@ struct PathFindings: Sendable {
 
     /// True if other answers explain the target's silence, so that callers need not wait for it.
     var isSilenceExplained: Bool {
-        if self.losesLargePackets || self.neighbourRefusal != nil || self.gateway.answer == .unresolved { return true }
+        if self.fittingPacket != nil || self.neighbourRefusal != nil || self.gateway.answer == .unresolved {
+            return true
+        }
         guard let walk = self.walk else { return false }
         // A port that accepts connections is slow rather than silent until its time is up.
         if let arrival = walk.arrival { return arrival.how != .connected }
@@ -216,6 +240,95 @@ struct PathFindings: Sendable {
         let hasRefused = walk.refusal != nil || self.sentinelWalk?.refusal != nil
         return !hasRefused && isAlive && reaches.allSatisfy { $0 == .gateway || $0 == .nothing }
     }
+}
+
+/// The packets of a silent tunnel, and of the path below it.
+struct TunnelFindings: Sendable, Hashable {
+    /// The path of the tunnel's own packets.
+    struct Underlay: Sendable, Hashable {
+        var link: String?
+        var gateway: IPAddress?
+        /// A walk to the far end's own address, or to a public one over the same gateway; nil if none was allowed.
+        var walk: HopWalkResult?
+    }
+
+    let link: String
+    /// The packets that it took, and those that it brought back.
+    var sent: UInt64 = 0
+    var received: UInt64 = 0
+    /// The walk inside it.
+    var inside: HopWalkResult?
+    /// Nil if no route leads past it.
+    var below: Underlay?
+
+    /// True for the line itself rather than a tunnel over one, by the kernel's name for such links (pppd(8)).
+    var isLine: Bool { self.link.hasPrefix("ppp") }
+
+    /// True if the destination answered the walk.
+    var isAnswering: Bool { self.inside?.isDestinationReached ?? false }
+}
+
+/// A way out that packets do not take now.
+struct OtherWay: Sendable, Hashable {
+    /// The state of the way, by echoes that could leave by it alone.
+    enum State: Sendable, Hashable {
+        /// A host on the internet answered.
+        case works
+        /// The gateway answered, and nothing beyond it.
+        case provider
+        /// Nothing answered.
+        case silent
+        /// The kernel drops answers that come by it (ip-sysctl, rp_filter).
+        case filtered
+        /// This host could not ask.
+        case unknown
+
+        /// The state that follows from the answers of the gateway, if there is one, and of hosts on the internet.
+        init(_ answers: [EchoClient.Result], from gateway: IPAddress?) {
+            func isAnswer(_ answer: EchoClient.Result) -> Bool { if case .answered = answer { true } else { false } }
+            // A router that knows no way answers as well.
+            let isRefused = answers.contains {
+                if case .refused(let error) = $0 { error.isFrom(gateway) } else { false }
+            }
+            let isSent = answers.contains { if case .failed = $0 { false } else { true } }
+            if answers.dropFirst(gateway == nil ? 0 : 1).contains(where: isAnswer) {
+                self = .works
+            } else {
+                self = answers.contains(where: isAnswer) || isRefused ? .provider : isSent ? .silent : .unknown
+            }
+        }
+    }
+
+    /// The maximum number of links to ask.
+    static let most = 3
+
+    let link: String
+    /// Nil for a link that needs none.
+    let gateway: IPAddress?
+    var state = State.silent
+
+    init(_ link: String, _ gateway: IPAddress?) { (self.link, self.gateway) = (link, gateway) }
+
+    /// True if packets that take it are lost.
+    var isBroken: Bool { self.state == .provider || self.state == .silent }
+
+    /// A clause about its state, with the command that uses it if it works (ip-route(8)).
+    func text(_ family: AddressFamily) -> String {
+        switch self.state {
+        case .works: break
+        case .provider:
+            return
+                "no echo comes back over \(self.link) from beyond \(self.router) (your provider, or a filter of echoes)"
+        case .silent: return "no echo comes back over \(self.link), not even from \(self.router)"
+        case .filtered: return "\(self.link) is not known: its rp_filter is strict, and drops what answers over it"
+        case .unknown: return "\(self.link) is not known"
+        }
+        let command = family == .ipv4 ? "ip" : "ip -6"
+        let hop = self.gateway.map { "via \($0) " } ?? ""
+        return "\(self.link) works: \(command) route replace default \(hop)dev \(self.link)"
+    }
+
+    private var router: String { self.gateway.map { "\($0)" } ?? "its first router" }
 }
 
 extension LadderFindings {
@@ -235,8 +348,12 @@ extension LadderFindings {
 extension NameFindings {
     /// Why the name has no address, according to its servers.
     func failure(_ reason: UnreachableReason, _ wanted: AddressFamily?) -> LookupFailure {
+        if reason != .nameNotFound, let failure = self.upstreamFailure { return failure }
         switch reason {
-        case .resolverTimeout: return .silent(self.servers.filter { $0.outcomes.contains(.timedOut) }.map(\.server))
+        case .resolverTimeout:
+            let partial = self.servers.first { $0.control?.isAnswer ?? false && $0.answers.values.contains(.timedOut) }
+            if let partial { return .silentAbout(self.name, by: partial.server) }
+            return .silent(self.servers.filter { $0.outcomes.contains(.timedOut) }.map(\.server))
         case .nameNotFound: return self.missing(wanted)
         default: break
         }
@@ -248,8 +365,23 @@ extension NameFindings {
         return refusing.map { .refused($0.server) } ?? .fails(self.servers.first?.server, code: nil)
     }
 
+    /// How the servers fail that a resolver of this host asks; nil if one answers, or if they are not known.
+    private var upstreamFailure: LookupFailure? {
+        guard let first = self.upstreams.first else { return nil }
+        let isDead = !self.upstreams.contains(where: \.hasAnswered)
+        if isDead { return .silent(self.upstreams.map(\.server)) }
+        // They answer other questions, and fail for the name as the resolver does.
+        let answers = self.upstreams.flatMap(\.answers.values)
+        guard !answers.isEmpty, !answers.contains(where: \.isAnswer) else { return nil }
+        for case .failed(let code) in answers { return .fails(first.server, code: code) }
+        return .silentAbout(self.name, by: first.server)
+    }
+
     /// True if a server is on this host's own link or on this host itself, so that it asks others beyond the gateway.
     var isForwarded: Bool { self.servers.contains(where: \.isForwarder) }
+
+    /// True if a server on this host's own link found a name that it cannot have kept, so that it reaches others.
+    var isAskedBeyond: Bool { self.servers.contains { $0.isForwarder && $0.hasAnswered && !$0.hasOnlyKept } }
 
     /// True if no server answers for a name that is known to exist, and one denies it.
     var isDenied: Bool {
@@ -303,6 +435,7 @@ extension PathFindings {
         if let sentinel = report.sentinels[subject.address.family],
             let gateway = report.routes[sentinel]?.verdict.path?.gateway
         {
+            self.hasUsualSource = report.routes[sentinel]?.verdict.path?.source == path.verdict.path?.source
             self.leadsToGateway = gateway == subject.address
             if self.leadsToGateway || gateway == path.verdict.path?.gateway { self.sentinel = sentinel }
         }
@@ -312,8 +445,10 @@ extension PathFindings {
 
 extension HostFindings {
     /// The conclusions from the findings of a diagnosis of the internet.
-    init(_ findings: LadderFindings) {
-        self.proof = HostProof(gateways: findings.paths.compactMapValues { $0.verdict.path?.gateway })
+    init(_ findings: LadderFindings, walked: Bool = true) {
+        self.walked = walked
+        self.isForwarderAnswering = findings.name?.servers.contains { $0.isForwarder && $0.hasAnswered } ?? false
+        self.proof = HostProof(paths: findings.paths.compactMapValues(\.verdict.path))
         self.explanation = ExplanationComposer.compose(findings)
         self.answering = findings.paths.filter {
             $0.value.internet.map(ConnectivityEvaluator.connectivity) == .full
@@ -324,8 +459,14 @@ extension HostFindings {
             let witnesses = finder.witnesses.map {
                 $0.reach == .destination ? Witness($0.kind, .beyond(path.subject.address), refusal: $0.refusal) : $0
             }
-            self.proof.evidence[family] = SilenceEvidence(
-                silent: .target, gateway: path.gatewayEvidence, witnesses: witnesses)
+            var evidence = SilenceEvidence(silent: .target, gateway: path.gatewayEvidence, witnesses: witnesses)
+            if !witnesses.contains(where: \.isEnd) {
+                (evidence.shown, evidence.link) = (finder.shown, path.verdict.path?.interface)
+            }
+            if case .portal(let location)? = path.internet.map(ConnectivityEvaluator.connectivity) {
+                evidence.portal = .portal(location: location)
+            }
+            self.proof.evidence[family] = evidence
         }
         // If nothing works at all, a family without any party to contact fails like the other one.
         guard self.explanation.conclusion == .broken,

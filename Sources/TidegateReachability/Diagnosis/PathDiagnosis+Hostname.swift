@@ -33,6 +33,7 @@ extension PathDiagnosis {
         let start = self.now
         let types = families.map { DNSQuestion.RecordType($0) }
         findings = await self.asked(findings, routed, families) { await self.query(candidates, $0, types) }
+        findings.searched = findings.servers.compactMap { candidates.firstIndex(of: $0.asked) }.max() ?? 0
         // The system queries the same servers in order, so it rarely adds anything after their answers or silence.
         let hasAnswer = findings.servers.contains(where: \.hasAnswered)
         let isLate = self.now - start >= Thresholds.slowName
@@ -43,10 +44,26 @@ extension PathDiagnosis {
             _ = self.diagnostics.monitor.call(after: min(patience, self.rest), resume)
         }
         let deniesName = findings.servers.contains { $0.answers.values.contains { $0 == .nameNotFound } }
-        if findings.addresses.isEmpty, deniesName {
-            let limit = self.limitForNames
+        // Before its login a captive portal gives every name its own address.
+        let gateways = self.diagnostics.monitor.status.families.compactMap(\.verdict.path?.gateway)
+        let isGateway = findings.hostsFile.isEmpty && findings.addresses.contains(where: gateways.contains)
+        let limit = self.limitForNames
+        // A resolver of this host that does not answer for one name may ask another server about it.
+        if findings.isOwnResolverSilent {
+            findings.servers = await self.queryControlName(findings.servers, within: min(limit, .milliseconds(500)))
+            findings.upstreams = await self.routes(to: settings.upstreams).concurrentMap { server in
+                guard server.verdict.isUsable else { return server }
+                return await self.query(candidates, await self.queryControlName(server, within: limit), types)
+            }
+        } else if findings.addresses.isEmpty, deniesName {
             findings.servers = await findings.servers.concurrentMap { server in
                 server.hasAnswered ? await self.queryControlName(server, within: limit) : server
+            }
+        } else if isGateway {
+            findings.servers = await findings.servers.concurrentMap { server in
+                var server = server
+                if server.hasAnswered { server.unrelated = await self.newName(of: server, within: limit) }
+                return server
             }
         }
         return findings
@@ -58,9 +75,13 @@ extension PathDiagnosis {
         var findings = NameFindings(name: PathDiagnosis.controlName, namesNoServer: settings.namesNoServer)
         findings.isUnread = settings.isUnread
         let limit = self.limitForNames
-        return await self.asked(
+        findings = await self.asked(
             findings, await self.routes(to: settings.nameservers), families, besideTargets: true
         ) { await self.queryNewName(await self.queryControlName($0, within: limit), within: limit) }
+        if findings.isOwnResolverSilent {
+            findings.upstreams = await self.queryControlName(await self.routes(to: settings.upstreams), within: limit)
+        }
+        return findings
     }
 
     // A short diagnosis reserves part of its time for the steps after the name.
@@ -199,12 +220,17 @@ extension PathDiagnosis {
         return server
     }
 
+    // The answer about a name that does not exist.
+    private func newName(of server: ResolverFindings, within limit: Duration) async -> DNSOutcome {
+        let label = "tidegate-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        return await self.diagnostics.dependencies.query(
+            label + PathDiagnosis.controlName.drop { $0 != "." }, .a, server.server, within: limit)
+    }
+
     private func queryNewName(_ server: ResolverFindings, within limit: Duration) async -> ResolverFindings {
         // A forwarder answers known names though it reaches no other server, so a new one is asked for as well.
         guard server.isForwarder, case .answered? = server.control else { return server }
-        let label = "tidegate-\(String(UInt32.random(in: .min ... .max), radix: 36))"
-        let new = await self.diagnostics.dependencies.query(
-            label + PathDiagnosis.controlName.drop { $0 != "." }, .a, server.server, within: limit)
+        let new = await self.newName(of: server, within: limit)
         // A cancelled query proves nothing.
         guard !Task.isCancelled, !new.isAnswer else { return server }
         var server = server

@@ -9,7 +9,8 @@ extension PathDiagnosis {
         case web([IPAddress: HTTPCheck.Result])
         case walks(target: HopWalkResult?, sentinel: HopWalkResult?)
         case neighbour(ICMPError?)
-        case smallPackets(pass: Bool)
+        case tunnel(TunnelFindings?)
+        case fittingPacket(Int?)
         case timeIsUp
     }
 
@@ -27,15 +28,15 @@ extension PathDiagnosis {
         var path = await withTaskGroup(of: Answer.self) { group in
             var path = known
             var end: MonotonicTime?
-            if known.verdict.level != .unknown, !isProbed {
-                group.addTask { .gateway(await self.probed(known, since: start)) }
-            }
+            let asksGateway = known.verdict.level != .unknown && !isProbed
+            if asksGateway { group.addTask { .gateway(await self.probed(known, since: start)) } }
             if let requests {
                 group.addTask { .web(await requests.results()) }
-                group.addTask { .smallPackets(pass: await requests.smallPacketsPass()) }
+                group.addTask { .fittingPacket(await requests.fittingPacket()) }
             }
             let delay = requests == nil ? .zero : Thresholds.patience
             group.addTask { await self.walks(known, after: delay) }
+            group.addTask { .tunnel(await self.tunnel(known, after: delay)) }
             group.addTask { .neighbour(await self.neighbourRefusal(known, after: delay, since: start)) }
             for await answer in group {
                 switch answer {
@@ -45,8 +46,9 @@ extension PathDiagnosis {
                     if web.values.contains(where: { $0.hasReached(.connect) }) { group.cancelAll() }
                 case .walks(let walk, let sentinel): (path.walk, path.sentinelWalk) = (walk, sentinel)
                 case .neighbour(let refusal): path.neighbourRefusal = refusal
-                case .smallPackets(let pass): path.losesLargePackets = pass && path.web.isEmpty
-                case .timeIsUp: if requests?.isSent == false { group.cancelAll() }
+                case .tunnel(let tunnel): path.tunnel = tunnel
+                case .fittingPacket(let size): path.fittingPacket = path.web.isEmpty ? size : nil
+                case .timeIsUp: if requests?.isSent == false || path.fittingPacket != nil { group.cancelAll() }
                 }
                 self.progress?.update { [path] in $0.paths[family] = path }
                 guard let requests, path.web.isEmpty, let patience = self.patience(path, requests),
@@ -69,6 +71,7 @@ extension PathDiagnosis {
 
     // How long to wait for a silent target after the first packet to it; nil for its full time.
     private func patience(_ path: PathFindings, _ requests: TargetRequests) -> Duration? {
+        if path.fittingPacket != nil { return .zero }
         if requests.isSent { return nil }
         if path.isSilenceExplained { return Thresholds.certainty }
         return requests.isInHandshake(path) ? Thresholds.handshake : nil
@@ -81,7 +84,52 @@ extension PathDiagnosis {
         let isAllowed = self.walksToInternet || path.subject != .sentinel(path.subject.address)
         async let walk = path.walk == nil && isAllowed ? self.walk(to: path.subject.address, path.port) : path.walk
         async let sentinel = self.sentinelWalk(path)
-        return .walks(target: await walk, sentinel: await sentinel)
+        let walks = (target: await walk, sentinel: await sentinel)
+        // One destination may be silent for reasons of its own, so a second network is asked before the internet is.
+        guard self.walksToInternet, case .sentinel(let first) = path.subject, let walk = walks.target,
+            case .router = walk.reach(past: path.provenGateway, asking: first),
+            walks.sentinel?.destination ?? first == first, let second = first.family.sentinels.dropFirst().first
+        else { return .walks(target: walks.target, sentinel: walks.sentinel) }
+        return .walks(target: walk, sentinel: await self.walk(to: second, nil))
+    }
+
+    // Counts a tunnel's packets during a walk inside it and one to its far end below it.
+    private func tunnel(_ path: PathFindings, after patience: Duration) async -> TunnelFindings? {
+        guard path.isInTunnel, let way = path.verdict.path,
+            self.walksToInternet || path.subject != .sentinel(path.subject.address),
+            let explanation = path.explanation, await self.pause(for: patience),
+            let before = await self.diagnostics.own(of: way.interface)
+        else { return nil }
+        var found = TunnelFindings(link: way.interface)
+        async let inside = self.walk(to: path.subject.address, path.port)
+        found.below = await self.underlay(explanation, of: way)
+        found.inside = await inside
+        guard let grown = await self.diagnostics.own(of: way.interface)?.since(before), !Task.isCancelled,
+            let packets = grown.packets, let received = grown.receivedPackets, packets >= received
+        else { return nil }
+        (found.sent, found.received) = (packets - received, received)
+        return found
+    }
+
+    // The path past a tunnel: to the single public address that has a route of its own, else the default one.
+    private func underlay(_ explanation: RouteExplanation, of tunnel: NetworkPath) async -> TunnelFindings.Underlay? {
+        let family: AddressFamily =
+            tunnel.source?.isTranslated ?? false ? .ipv6 : explanation.question.destination.family
+        let far = explanation.hostRoutes.filter { route in
+            route.prefix.address.isGlobal && route.legs.allSatisfy { $0.link != tunnel.index }
+        }
+        let leg = (explanation.liveDefaults + far).flatMap(\.legs).last { $0.link != tunnel.index }
+        guard leg != nil || family == .ipv6 else { return nil }
+        var below = TunnelFindings.Underlay(link: leg.flatMap { explanation.names[$0.link] }, gateway: leg?.gateway)
+        if far.count == 1 { below.walk = await self.walk(to: far[0].prefix.address, nil) }
+        // A far end may be silent for reasons of its own. What follows the default route goes past the tunnel only if
+        // that leads elsewhere.
+        let isPast = !explanation.isDefault || family != explanation.question.destination.family
+        guard self.walksToInternet, isPast, !(below.walk?.isDestinationReached ?? false),
+            let sentinel = family.sentinels.first
+        else { return below }
+        below.walk = await self.walk(to: sentinel, nil)
+        return below
     }
 
     /// Waits on the monitor's thread; false if the Swift task was cancelled in the meantime.
@@ -168,7 +216,7 @@ extension PathDiagnosis {
         later.udpProbe = probe
         later.probedAgo = self.now - start
         later.answeredAgo = path.verdict.path?.gatewayKey.flatMap {
-            self.diagnostics.gateways.answeredAgo($0, at: self.now)
+            self.diagnostics.memory.answeredAgo($0, at: self.now)
         }
         return later
     }

@@ -29,6 +29,11 @@ struct PathDiagnosis: Sendable {
     /// Collects the facts about a target.
     func findAll(_ target: ExplainTarget, _ families: [AddressFamily]) async {
         _ = await self.diagnostics.monitor.firstStatus(within: min(self.rest, .seconds(2)))
+        // With another link, answers may come back by that one.
+        let ways = self.diagnostics.monitor.status.links.filter { link in
+            link.isUsable && [.ethernet, .wifi, .cellular].contains(link.kind) && link.usableFamilies.contains(.ipv4)
+        }
+        let before = ways.count > 1 ? await self.diagnostics.own(of: ways[0].name) : nil
         let name = await self.names(target, families)
         let subjects = await self.subjects(target, name, families)
         let wanted = subjects.flatMap { [$0.subject.address] + $0.addresses.prefix(PathDiagnosis.mostAddresses) }
@@ -41,7 +46,10 @@ struct PathDiagnosis: Sendable {
             findings.wallTime = self.diagnostics.time.wall()
         }
         _ = await subjects.concurrentMap { subject in
-            let path = await self.path(subject, report, target, name)
+            var path = await self.path(subject, report, target, name)
+            if let before, path.subject.address.family == .ipv4 {
+                path.misrouted = await self.diagnostics.own(of: ways[0].name)?.since(before).misroutedPackets ?? 0
+            }
             self.progress?.update { $0.paths[path.subject.address.family] = path }
         }
     }
@@ -57,7 +65,7 @@ struct PathDiagnosis: Sendable {
     ) async -> [PathFindings] {
         if target.isInternet {
             return families.compactMap { family in
-                family.sentinel.map { PathFindings(subject: .sentinel($0)) }
+                family.sentinels.first.map { PathFindings(subject: .sentinel($0)) }
             }
         }
         if let address = target.target.address {
@@ -71,7 +79,7 @@ struct PathDiagnosis: Sendable {
         return families.compactMap { family in
             let own = addresses.filter { $0.family == family }
             if let first = own.first { return PathFindings(subject: .target(first), addresses: own) }
-            guard let sentinel = report.sentinels[family] ?? family.sentinel else { return nil }
+            guard let sentinel = report.sentinels[family] ?? family.sentinels.first else { return nil }
             let isOut = report.routes[sentinel].map { $0.verdict.level >= .routed } ?? false
             let candidates = servers.filter { $0.family == family }
             let routed = candidates.first { (report.routes[$0]?.verdict.level ?? .none) >= .routed }
@@ -157,7 +165,8 @@ struct PathDiagnosis: Sendable {
 }
 
 extension AddressFamily {
-    fileprivate var sentinel: IPAddress? { ReachabilityConfiguration.defaultSentinels[self]?.first }
+    /// Public addresses in networks of their own.
+    var sentinels: [IPAddress] { ReachabilityConfiguration.defaultSentinels[self] ?? [] }
 }
 
 /// The findings of a diagnosis so far; its parts fill them in.

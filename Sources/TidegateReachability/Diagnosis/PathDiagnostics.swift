@@ -7,16 +7,17 @@ package import TidegateNetwork
 /// Checks the ladder on demand: to diagnose the path to a target, or to check one rung.
 ///
 /// It reads the kernel through its monitor and sends a few packets: one to four to the gateway, a query to each
-/// resolver, one request to the target. Only ``explain(_:families:within:measuring:progress:)`` sends more. It changes
+/// resolver, one request to the target. A silence gets hop walks, and echoes over other links. It changes
 /// nothing, and only remembers which gateways answered during an outage.
 package final class PathDiagnostics: HostDiagnoser {
     let monitor: ReachabilityMonitor
     let resolver: any NameResolver
     let web: any HTTPChecker
     let policy: InternetCheckPolicy
+    private let publicDiagnosis: PublicDiagnosis
     let time: any TimeSource
     let dependencies: Dependencies
-    let gateways = GatewayMemory()
+    let memory = DiagnosisMemory()
 
     /// The limit for a single rung.
     static let rungLimit = Duration.seconds(3)
@@ -24,12 +25,14 @@ package final class PathDiagnostics: HostDiagnoser {
     /// Creates diagnostics with given dependencies, for tests.
     package init(
         monitor: ReachabilityMonitor, resolver: any NameResolver, web: any HTTPChecker,
-        internetCheck: InternetCheckPolicy, time: any TimeSource, dependencies: Dependencies
+        internetCheck: InternetCheckPolicy, publicDiagnosis: PublicDiagnosis = .off, time: any TimeSource,
+        dependencies: Dependencies
     ) {
         self.monitor = monitor
         self.resolver = resolver
         self.web = web
         self.policy = internetCheck
+        self.publicDiagnosis = publicDiagnosis
         self.time = time
         self.dependencies = dependencies
     }
@@ -94,6 +97,45 @@ package final class PathDiagnostics: HostDiagnoser {
         return await QualityMeter(diagnostics: self, path: path).evidence(for: nil)
     }
 
+    // Nothing is sent past a tunnel that is used, where it would leave in clear, nor over mobile lines, which cost money.
+    private func otherWays(_ family: AddressFamily, _ found: LadderFindings) async -> [OtherWay] {
+        guard let path = found.paths[family], let used = path.verdict.path, !path.verdict.notes.contains(.tunnel),
+            let explanation = path.explanation, explanation.isDefault
+        else { return [] }
+        let links = found.links.filter { $0.isUsable && [.ethernet, .wifi].contains($0.kind) }
+        let legs = explanation.liveDefaults.flatMap(\.legs)
+        let ways = links.compactMap { link in
+            link.index == used.index
+                ? nil : legs.first { $0.link == link.index }.map { OtherWay(link.name, $0.gateway) }
+        }
+        return await ways.prefix(OtherWay.most).map(\.self).concurrentMap { way in
+            var way = way
+            // The rules may lead only packets with an address of that link to its default route.
+            let sentinel = family.sentinels.first
+            let isRouted = if let sentinel { await self.monitor.hasRoute(to: sentinel, over: way.link) } else { false }
+            if explanation.dropsAnswers(over: way.link) {
+                way.state = .filtered
+            } else if !isRouted {
+                way.state = .unknown
+            } else {
+                let (link, asked) = (way.link, [way.gateway].compactMap(\.self) + family.sentinels.prefix(2))
+                let answers = await asked.concurrentMap {
+                    await self.dependencies.echo($0, over: link, within: .seconds(1))
+                }
+                way.state = OtherWay.State(answers, from: way.gateway)
+            }
+            return way
+        }
+    }
+
+    /// The counters and the state of an interface; nil without one, and if a driver hangs.
+    func own(of interface: String?) async -> HostEvidence? {
+        guard let interface else { return nil }
+        return await Promise.value(orAfter: { _ = self.monitor.call(after: .seconds(1), $0) }) {
+            self.dependencies.readInterface(interface, completion: $0)
+        }
+    }
+
     /// Waits for `time`, or until the monitor stops or the Swift task is cancelled; false without a thread for it.
     @discardableResult
     func wait(_ time: Duration) async -> Bool {
@@ -127,21 +169,64 @@ package final class PathDiagnostics: HostDiagnoser {
         var diagnosis = PathDiagnosis(self, within: limit, progress: progress)
         diagnosis.walksToInternet = walksToInternet
         await diagnosis.findAll(findings.target, findings.families)
-        let found = progress.findings
+        var found = progress.findings
         for path in found.paths.values {
             guard let gateway = path.verdict.path?.gatewayKey else { continue }
             let witnesses = CauseFinder(findings: found, path: path).witnesses
-            self.gateways.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
+            self.memory.record(gateway, path.gateway, witnesses, at: self.time.monotonic())
+        }
+        guard walksToInternet else { return found }
+        let explanation = ExplanationComposer.compose(found)
+        let cause = explanation.cause.flatMap { $0.isOfWayOut ? $0 : nil }
+        let failing = explanation.ladders.first { cause != nil && $0.cause == cause }?.family
+        // A person who asks about this host wants to know of a standby line that does not work.
+        let asked =
+            found.target.isInternet && explanation.conclusion != .broken ? found.families : [failing].compactMap(\.self)
+        for family in asked {
+            let ways = await self.otherWays(family, found)
+            found.paths[family]?.otherWays = ways
         }
         return found
     }
 
     /// Diagnoses the internet as a whole, and keeps the findings as evidence about silence elsewhere.
     ///
-    /// It sends packets with limited hops towards a public address only if internet checks are enabled.
-    package func diagnoseHost(within limit: Duration) async -> HostFindings {
+    /// It sends packets with limited hops towards a public address only if the configuration allows it.
+    package func diagnoseHost(within limit: Duration, isSilent: Bool) async -> HostFindings {
         let findings = LadderFindings(target: .internet, families: AddressFamily.allCases)
-        return HostFindings(await self.complete(findings, walksToInternet: self.policy.isEnabled, within: limit))
+        let walks = self.policy.isEnabled || isSilent && self.mayWalk(about: nil)
+        return HostFindings(await self.complete(findings, walksToInternet: walks, within: limit), walked: walks)
+    }
+
+    /// Sends each host on a path an echo; without hosts it searches them first.
+    package func echoes(to hosts: [QualityStatus.Host]?, on path: NetworkPath) async -> EchoRound {
+        await WayOutMeter(diagnostics: self).echoes(to: hosts, on: path)
+    }
+
+    /// Measures a path or a target; nil if it cannot be measured.
+    package func measure(
+        _ subject: QualitySubject, on path: NetworkPath, _ hosts: [QualityStatus.Host]
+    ) async -> QualityEvidence? {
+        await WayOutMeter(diagnostics: self).measure(subject, on: path, hosts)
+    }
+
+    /// The party that is responsible for a target's failure, `unknown` if nothing shows it; nil if it was reached.
+    package func responsible(for target: Target, within limit: Duration) async -> FaultParty? {
+        await self.cause(of: ExplainTarget(target), within: limit, walksToInternet: self.mayWalk(about: target))?.party
+    }
+
+    /// Why a target is not reached, `unknown` if nothing shows it in time; nil if it was reached.
+    package func cause(
+        of target: ExplainTarget, within limit: Duration, walksToInternet: Bool
+    ) async -> Cause? {
+        let explanation = await self.diagnose(target, within: limit, walksToInternet: walksToInternet)
+        return explanation.conclusion == .broken ? explanation.cause ?? .unknown(.silence) : nil
+    }
+
+    /// Whether a diagnosis of a silence that no user asked for may send packets towards a public address.
+    func mayWalk(about target: Target?) -> Bool {
+        if self.policy.isEnabled { return true }
+        return self.publicDiagnosis == .auto && self.memory.takesWalk(about: target, at: self.time.monotonic())
     }
 
     /// Whether the gateway of a family's default path answers; sends no packet if it was just reachable.
@@ -175,7 +260,7 @@ package final class PathDiagnostics: HostDiagnoser {
         let diagnosis = PathDiagnosis(self, within: PathDiagnostics.rungLimit * 2)
         guard let findings = await diagnosis.defaultPath(family, watching: false) else { return .unknown(.internet) }
         if findings.passive?.internet != nil { return InternetRung.report(nil, passive: findings.passive) }
-        return InternetRung.report(await diagnosis.internet(family))
+        return InternetRung.report(ConnectivityEvaluator.decisive(await diagnosis.internet(family)))
     }
 }
 
@@ -237,10 +322,12 @@ extension PathDiagnostics {
             }
         }
 
-        /// Sends one echo request.
-        func echo(_ address: IPAddress, hopLimit: Int? = nil, within limit: Duration) async -> EchoClient.Result {
+        /// Sends one echo request, over `link` alone if one is named.
+        func echo(
+            _ address: IPAddress, over link: String? = nil, hopLimit: Int? = nil, within limit: Duration
+        ) async -> EchoClient.Result {
             var request = EchoClient.Request(SocketRequest(to: address, within: limit), payload: Array(0..<56))
-            request.hopLimit = hopLimit
+            (request.socket.interface, request.hopLimit) = (link, hopLimit)
             return await self.echo.send(request).result
         }
 
@@ -265,6 +352,14 @@ extension PathDiagnostics {
             if let watch = self.flowWatch.thread { watch.read(interface, completion: completion) }
         }
 
+        /// The TCP segments of all programs so far.
+        var segments: (sent: UInt64, repeated: UInt64) {
+            let traffic = self.connections?.statistics.traffic.values.map(\.self) ?? []
+            return traffic.reduce(into: (0, 0)) { sum, direction in
+                sum = (sum.sent &+ direction.sentSegments, sum.repeated &+ direction.retransmittedSegments)
+            }
+        }
+
         /// The route question for a resolver.
         func resolverQuestion(_ server: IPAddress) -> RouteQuestion {
             RouteQuestion(server, port: self.dnsPort, ipProtocol: RouteQuestion.udp)
@@ -274,7 +369,9 @@ extension PathDiagnostics {
         func query(
             _ name: String, _ type: DNSQuestion.RecordType, _ server: IPAddress, within limit: Duration
         ) async -> DNSOutcome {
-            let question = DNSQuestion(name: name, type: type, server: server, port: self.dnsPort, limit: limit)
+            let question = DNSQuestion(
+                name: name, type: type, server: server, port: self.dnsPort, limit: limit,
+                usesTCP: self.settings().usesTCP)
             return await Promise.value { self.client.ask(question, completion: $0) } ?? .timedOut
         }
     }

@@ -11,9 +11,6 @@ final class TargetRequests: Sendable {
     private let start: MonotonicTime
     private let sent = Mutex<Set<IPAddress>>([])
 
-    /// The segment size that every link of an IPv4 path must carry: 576 bytes without the headers (RFC 9293, 3.7.1).
-    private static let smallSegment = 536
-
     /// Nil if there is nothing to check: no address, or a target without a port.
     init?(_ diagnosis: PathDiagnosis, _ target: ExplainTarget, at addresses: [IPAddress]) {
         guard let stage = target.lastStage, !addresses.isEmpty else { return nil }
@@ -107,18 +104,41 @@ final class TargetRequests: Sendable {
         return answer
     }
 
-    /// Whether a handshake in small packets succeeds with a server that was silent for larger ones.
+    /// The largest packet of four sizes in which a silent server answers, where it answers in no larger ones; else nil.
     ///
-    /// A server's certificates fill the largest packets that the link allows. If those are lost on the way, the
-    /// handshake hangs although the connection is established.
-    func smallPacketsPass() async -> Bool {
-        guard self.target.location?.scheme == .https, let address = self.addresses.first,
-            await self.diagnosis.pause(for: Thresholds.patience), !self.isSent
-        else { return false }
+    /// Certificates and answers fill the largest packets that the link allows. If those are lost on the way, the
+    /// connection is established, and nothing comes.
+    func fittingPacket() async -> Int? {
+        guard self.target.location != nil, self.target.proxy == nil, let address = self.addresses.first,
+            await self.diagnosis.pause(for: Thresholds.patience)
+        else { return nil }
+        if self.target.usesTLS, !self.isSent, let size = await self.fittingPacket(to: address, .tls), !self.isSent {
+            return size
+        }
+        guard await self.diagnosis.pause(for: Thresholds.certainty), self.isSent else { return nil }
+        return await self.fittingPacket(to: address, .response)
+    }
+
+    private func fittingPacket(to address: IPAddress, _ stage: Stage) async -> Int? {
+        let (least, medium, most) = (576, 1280, 1400)
+        guard await self.answers(address, in: least, stage) else { return nil }
+        // A slow server answers larger packets as well; several servers behind one address answer at random.
+        let answers = await [least, medium, most, nil].concurrentMap { await self.answers(address, in: $0, stage) }
+        guard answers[0], !answers[3], answers[1] || !answers[2] else { return nil }
+        let fitting = answers[2] ? most : answers[1] ? medium : least
+        // The handshake that is still waiting shows the same.
+        guard stage == .response else { return Task.isCancelled ? nil : fitting }
+        let again = await [fitting, nil].concurrentMap { await self.answers(address, in: $0, stage) }
+        return again[0] && !again[1] && !Task.isCancelled ? fitting : nil
+    }
+
+    // Whether the server comes as far as a stage in packets of at most `size` bytes; nil is what fits the link.
+    private func answers(_ address: IPAddress, in size: Int?, _ stage: Stage) async -> Bool {
         var request = HTTPCheck.Request(
-            url: self.target.url, address: address, lastStage: .tls, limit: min(self.diagnosis.rest, .seconds(1)))
-        request.segmentSize = TargetRequests.smallSegment
-        // A server that has answered larger packets by now was only slow.
-        return await self.diagnosis.diagnostics.web.check(request).hasReached(.tls) && !self.isSent
+            url: self.target.url, address: address, lastStage: stage == .tls ? .tls : .body,
+            limit: min(self.diagnosis.rest, .seconds(1)))
+        // Without the headers of IP and TCP (RFC 9293, 3.7.1).
+        request.segmentSize = size.map { $0 - (address.family == .ipv4 ? 40 : 60) }
+        return await self.diagnosis.diagnostics.web.check(request).hasReached(stage)
     }
 }

@@ -7,9 +7,9 @@ final class ReachabilityEngine: LoopHandler {
     private let kernel: NetlinkClient
     private let evaluator: RouteEvaluator
     private let publisher: VerdictPublisher
-    private let targets: TargetEvaluator
+    let targets: TargetEvaluator
     private let reporter: RouteReporter
-    private let wayOut: WayOut
+    let wayOut: WayOut
     private var throttle = EvaluationThrottle()
     private var timers: EngineTimers
     // When the host's diagnostics are due on the bus's clock, and the same on the kernel's.
@@ -55,7 +55,9 @@ final class ReachabilityEngine: LoopHandler {
         if news.events.contains(where: { if case .resynced(.resume, _) = $0 { true } else { false } }) {
             // The clock stopped during sleep, and with it every deadline.
             self.targets.resolveAgain()
+            self.targets.checks?.checkAll(at: self.kernel.now)
             self.wayOut.internet?.requestFailed(at: self.kernel.now)
+            self.wayOut.handle(.resumed)
         }
         for event in news.events { self.publisher.bus.publish(.netlink(event)) }
     }
@@ -220,6 +222,12 @@ final class ReachabilityEngine: LoopHandler {
         return AddressRoute(verdict: .unknown)
     }
 
+    func hasRoute(to address: IPAddress, over link: String) -> Bool {
+        guard self.publisher.isReady, self.kernel.isConnected else { return true }
+        self.refreshSnapshot()
+        return self.evaluator.hasRoute(to: address, over: link)
+    }
+
     func report(_ query: RouteQuery) -> RouteReport {
         guard self.kernel.isConnected else { return .unavailable(self.kernel.unavailableReason) }
         self.refreshSnapshot()
@@ -229,8 +237,6 @@ final class ReachabilityEngine: LoopHandler {
     }
 
     // MARK: Commands
-
-    func unwatch(_ id: UInt64) { self.targets.unwatch(id) }
 
     func recordTTL(_ timeToLive: Duration, of name: String) {
         self.targets.table.hostnames.recordTTL(timeToLive, of: name, at: self.kernel.now)
@@ -265,7 +271,7 @@ final class ReachabilityEngine: LoopHandler {
 
     func targetChecked(_ number: Int, round: Int, _ outcome: TargetCheck.Outcome) {
         let check = self.targets.didCheck(number, round: round, outcome, at: self.kernel.now)
-        if let check { self.wayOut.handle(.checked(check)) }
+        if let check { self.wayOut.handle(.checked(check, self.targets.checks?.path(of: number)?.identity)) }
     }
 
     /// Calls back when a check that begins now has decided.
@@ -281,20 +287,6 @@ final class ReachabilityEngine: LoopHandler {
         self.wayOut.handle(.traffic(evidence))
     }
 
-    func viewed() { self.wayOut.handle(.viewed) }
-
-    func diagnosed(_ round: Int, _ found: HostFindings) { self.wayOut.handle(.diagnosed(round: round, found)) }
-
-    func diagnose(_ call: @escaping @Sendable (Bool) -> Void) {
-        self.wayOut.diagnose { _ in call(true) }
-    }
-
-    func outage(
-        at address: IPAddress?, through gateway: IPAddress?, _ call: @escaping @Sendable (Cause?) -> Void
-    ) {
-        self.wayOut.outage(at: address, through: gateway, call)
-    }
-
     // Runs the effects of this host's diagnosis, and what follows from them, after every entry into the engine.
     private func settle() {
         if let start = self.wayOut.internet?.silence.take() { self.record(.silence(since: start)) }
@@ -304,8 +296,8 @@ final class ReachabilityEngine: LoopHandler {
             guard let effect = self.wayOut.nextEffect() else { break }
             if case .internetAnswers(let families, let start) = effect { self.answered(families, since: start) }
             if case .failing = effect {
-                let isFailing = !self.wayOut.failing.isEmpty
-                self.targets.checks?.wayOutChanged(isFailing: isFailing, at: self.kernel.now)
+                self.targets.checks?.wayOutChanged(
+                    isFailing: !self.wayOut.failing.isEmpty, portal: self.wayOut.portal, at: self.kernel.now)
                 self.evaluate(receivedAt: nil)
             }
         } while true
@@ -392,6 +384,8 @@ extension ReachabilityEngine {
         var diagnoser: (any HostDiagnoser)?
         /// Whether it is diagnosed whenever evidence asks for it.
         var diagnosesHost = false
+        /// The start of a watch of the quality; nil if the quality is not watched.
+        var quality: QualityRecord?
         /// Sends a command to the engine, from any thread.
         var send: @Sendable (@escaping Command) -> Void = { _ in }
 

@@ -9,13 +9,18 @@ final class TargetChecks {
         let target: Target
         var verdict = Verdict.unknown
         var addresses: [IPAddress] = []
-        // Incremented when packets can no longer be sent, which voids the results of earlier rounds.
-        var round = 0
+        private(set) var round = 0
         var report: TargetCheckReport
         /// The last failure, if a diagnosis explained it.
         var explained: TargetCheck.Outcome.Failure?
 
         var isChecked: Bool { self.report.check.kind != .none }
+
+        /// Ends the running check: the result it still brings says nothing of what holds now.
+        mutating func void() {
+            self.round += 1
+            self.report.checkingSince = nil
+        }
     }
 
     private static let mostAtOnce = 50
@@ -27,6 +32,8 @@ final class TargetChecks {
     private var generator = SystemRandomNumberGenerator()
     private var peers = PeerHistory()
     private var isWayOutFailing = false
+    /// The cause while a captive portal answers for every server beyond the gateway.
+    private var portal: Cause?
     private let send: @Sendable (@escaping ReachabilityEngine.Command) -> Void
 
     /// Nil if there is no checker.
@@ -50,6 +57,9 @@ final class TargetChecks {
 
     // MARK: Paths
 
+    /// The path to a target; nil without one.
+    func path(of number: Int) -> NetworkPath? { self.states[number].verdict.path }
+
     /// Records the current path to a target.
     func setPath(_ verdict: Verdict, _ addresses: [AddressVerdict], of number: Int, at now: MonotonicTime) {
         guard self.states[number].isChecked else { return }
@@ -57,7 +67,7 @@ final class TargetChecks {
         self.states[number].verdict = verdict
         let usable = addresses.filter(\.verdict.isUsable)
         // A running search for the cause of a missing address no longer counts.
-        if self.states[number].addresses.isEmpty, !usable.isEmpty { self.states[number].round += 1 }
+        if self.states[number].addresses.isEmpty, !usable.isEmpty { self.states[number].void() }
         self.states[number].addresses = usable.map(\.address)
         if !verdict.isUsable {
             self.schedule.pause(number)
@@ -66,6 +76,7 @@ final class TargetChecks {
             if self.states[number].target.address == nil, !addresses.isEmpty,
                 addresses.allSatisfy({ $0.address.isUnspecified })
             {
+                if before.isUsable { self.states[number].void() }
                 return self.checkName(of: number, nil, at: now)
             }
             self.setUnreachable(verdict, number)
@@ -114,11 +125,10 @@ final class TargetChecks {
     // No packet can be sent, so no check is needed.
     private func setUnreachable(_ verdict: Verdict, _ number: Int) {
         let (reason, report) = (verdict.reason ?? .noRoute, self.states[number].report)
-        self.states[number].round += 1
+        self.states[number].void()
         guard report.isReached != false || report.lastFailure?.reason != reason else { return }
         let since = report.isReached == false ? report.lastFailure?.since : nil
         self.states[number].report.isReached = false
-        self.states[number].report.checkingSince = nil
         self.states[number].report.lastFailure = .init(
             time: self.publisher.time.wall(), since: since, reason: reason, party: reason.party,
             text: reason.description, advice: self.advice(for: verdict, reason, self.states[number].target))
@@ -130,13 +140,27 @@ final class TargetChecks {
         return Cause.thisHost(.kernel(refusal)).advice(for: target)
     }
 
+    /// Checks every target soon: this host may be in another place.
+    func checkAll(at now: MonotonicTime) {
+        let numbers = self.states.indices.filter { self.states[$0].isChecked }
+        for number in numbers {
+            self.states[number].void()
+            self.schedule.settle(number, at: now)
+        }
+        self.hasten(Array(numbers), at: now)
+    }
+
     /// Records that the way out now fails or works again: earlier results are checked again soon.
-    func wayOutChanged(isFailing: Bool, at now: MonotonicTime) {
-        self.isWayOutFailing = isFailing
+    func wayOutChanged(isFailing: Bool, portal: Cause?, at now: MonotonicTime) {
+        (self.isWayOutFailing, self.portal) = (isFailing, portal)
         let numbers = self.states.indices.filter { number in
             let report = self.states[number].report
             return report.isReached == isFailing || !isFailing && report.checkingSince != nil
         }
+        self.hasten(numbers, at: now)
+    }
+
+    private func hasten(_ numbers: [Int], at now: MonotonicTime) {
         // Many simultaneous checks would slow each other down.
         let spread = Double(max(0, numbers.count - Self.mostAtOnce)) / Double(Self.mostAtOnce)
         for number in numbers {
@@ -170,18 +194,20 @@ final class TargetChecks {
     func didFinish(
         _ number: Int, round: Int, _ outcome: TargetCheck.Outcome, at now: MonotonicTime
     ) -> TargetCheckEvent? {
-        let start = self.states[number].report.checkingSince.take()
-        self.states[number].explained = outcome.failure.flatMap { $0.explainedAt == nil ? nil : $0 }
+        let outcome = self.withoutPortal(outcome, of: self.states[number])
         let isExplained = outcome.failure.map {
             $0.reason.rung.isOfKernel || self.isWayOutFailing && $0.party.isWayOut
         }
         let counts = self.schedule.finished(
             number, isInDoubt: !outcome.isAnswered && isExplained != true,
             lackedDescriptor: outcome.failure?.isOwn ?? false, at: now)
-        guard counts, round == self.states[number].round else {
+        let isCurrent = round == self.states[number].round
+        let start = isCurrent ? self.states[number].report.checkingSince.take() : nil
+        guard counts, isCurrent else {
             self.publish(number, at: now)
             return nil
         }
+        self.states[number].explained = outcome.failure.flatMap { $0.explainedAt == nil ? nil : $0 }
         if let path = self.states[number].verdict.path {
             self.peers.record(UInt64(number), on: path.identity, isReached: outcome.isAnswered, at: now)
         }
@@ -197,6 +223,18 @@ final class TargetChecks {
             certificateExpiry: outcome.certificateExpiry, phases: outcome.phases)
         self.publisher.bus.publish(.targetCheck(event))
         return event
+    }
+
+    // A portal answers requests without TLS in the target's place.
+    private func withoutPortal(_ outcome: TargetCheck.Outcome, of state: State) -> TargetCheck.Outcome {
+        let ways = self.publisher.store.read { $0.status.families.compactMap(\.verdict.path?.gateway) }
+        guard let portal, outcome.failure == nil, let gateway = state.verdict.path?.gateway, ways.contains(gateway),
+            state.report.check.location.map({ $0.scheme == .http }) ?? (state.target.port == 80)
+        else { return outcome }
+        return TargetCheck.Outcome(
+            failure: .init(
+                reason: .portal, party: portal.party, text: portal.description,
+                advice: portal.advice(for: state.target)))
     }
 
     /// The basis of a target's level; nil if it has not been checked.

@@ -41,7 +41,11 @@ struct NetworkSnapshot {
         }
         let outward = self.links.values.filter { $0.kind != .loopback }
         self.linkReason = self.reason(of: outward)
-        let media = outward.filter { [.ethernet, .wifi, .cellular].contains($0.kind) && !$0.isExcluded }
+        // The other end of a port of a bridge is a container of this host.
+        let ports = Set(tables.links.values.lazy.filter { $0.infoKind == "veth" && $0.master != nil }.map(\.index))
+        let media = outward.filter {
+            [.ethernet, .wifi, .cellular].contains($0.kind) && !$0.isExcluded && !ports.contains($0.index)
+        }
         self.mediumReason = media.isEmpty ? nil : self.reason(of: media)
         self.evaluateAddresses(tables)
     }

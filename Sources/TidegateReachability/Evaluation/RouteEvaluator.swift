@@ -1,3 +1,4 @@
+internal import Glibc
 internal import TidegateCore
 internal import TidegateNetwork
 
@@ -139,6 +140,19 @@ final class RouteEvaluator {
             route = AddressRoute(verdict: verdict, link: link)
         }
         return route
+    }
+
+    /// False if the kernel has no route for packets bound to a link, where it would ask that link for any address.
+    ///
+    /// Packets enter a tunnel without a route.
+    func hasRoute(to address: IPAddress, over name: String) -> Bool {
+        let link = self.reducer.snapshot.links.values.first { $0.isNamed(name) }
+        guard let link, link.kind != .tunnel else { return true }
+        var isRefused = false
+        _ = self.source.lookUp([self.context.question(address, link: link.index)]) { _, lookup in
+            if case .refused(let code, _) = lookup.matched { isRefused = code == EHOSTUNREACH || code == ENETUNREACH }
+        }
+        return !isRefused
     }
 
     private func result(_ lookup: RouteLookup, of destination: IPAddress) -> LookupResult {

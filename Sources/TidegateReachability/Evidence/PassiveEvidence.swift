@@ -18,17 +18,8 @@ final class PassiveEvidence: Sendable {
         var internetAt: MonotonicTime?
     }
 
-    /// A connection that took as long as the kernel takes to send its first packet again.
-    private struct LateConnect {
-        var source: IPAddress
-        var remote: IPAddress
-        /// When its request began.
-        var start: MonotonicTime
-    }
-
     private struct State {
         var records: [SuccessRecord] = []
-        var lateConnects: [LateConnect] = []
         /// When a failure was last passed on.
         var failedAt: MonotonicTime?
     }
@@ -39,15 +30,7 @@ final class PassiveEvidence: Sendable {
 
     /// Records a success.
     func record(_ request: TrafficEvidence.Request) {
-        self.state.withLock { state in
-            if request.connect ?? .zero >= Thresholds.repeatedPacket {
-                state.lateConnects.removeAll { $0.source == request.source && $0.remote == request.remote }
-                if state.lateConnects.count == PassiveEvidence.capacity { state.lateConnects.removeFirst() }
-                state.lateConnects.append(
-                    LateConnect(source: request.source, remote: request.remote, start: request.start))
-            }
-            PassiveEvidence.add(request, to: &state.records)
-        }
+        self.state.withLock { PassiveEvidence.add(request, to: &$0.records) }
     }
 
     private static func add(_ request: TrafficEvidence.Request, to records: inout [SuccessRecord]) {
@@ -80,16 +63,6 @@ final class PassiveEvidence: Sendable {
     /// Forgets successes from before a silence, which may no longer be valid; over each family if it is nil.
     func doubt(_ family: AddressFamily?) {
         self.state.withLock { $0.records.removeAll { family == nil || $0.source.family == family } }
-    }
-
-    /// When the latest request from `source` with a late connection began.
-    ///
-    /// Nil unless two remotes had one within half a minute: a single server may only be slow to accept.
-    func lastLateConnect(from source: IPAddress?, at now: MonotonicTime) -> MonotonicTime? {
-        let connects = self.state.withLock { state in
-            state.lateConnects.filter { $0.source == source?.withoutZone && now - $0.start <= Thresholds.sampleAge }
-        }
-        return connects.count > 1 ? connects.map(\.start).max() : nil
     }
 
     /// The successes from `source` within the last 30 seconds; nil if there are none.

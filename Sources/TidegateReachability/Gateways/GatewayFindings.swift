@@ -95,16 +95,22 @@ struct GatewayFindings: Sendable {
     }
 }
 
-/// Remembers which gateways have answered during an outage beyond them.
+/// Remembers which gateways have answered during an outage beyond them, and when public addresses were sent packets.
 ///
 /// Routers limit how often they answer for themselves (RFC 1812, 4.3.2.8; `icmp_ratelimit` of ip-sysctl). A gateway
 /// that answered one diagnosis and not the next has not died in between, if it is still found on its link.
-final class GatewayMemory: Sendable {
-    private let answers = Mutex<[NeighbourKey: MonotonicTime]>([:])
+final class DiagnosisMemory: Sendable {
+    private struct State {
+        var answers: [NeighbourKey: MonotonicTime] = [:]
+        /// The first and the last walk towards a public address about a silent target, or without one about the host.
+        var walks: [Target?: (first: MonotonicTime, last: MonotonicTime)] = [:]
+    }
+
+    private let state = Mutex(State())
 
     /// How long ago a gateway answered in the current outage; nil if it did not.
     func answeredAgo(_ gateway: NeighbourKey, at now: MonotonicTime) -> Duration? {
-        self.answers.withLock { $0[gateway] }.map { now - $0 }.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil }
+        self.state.withLock { $0.answers[gateway] }.map { now - $0 }.flatMap { $0 <= Thresholds.evidenceAge ? $0 : nil }
     }
 
     /// Records the findings of a diagnosis that ends now, about a gateway and about what lies beyond it.
@@ -112,13 +118,24 @@ final class GatewayMemory: Sendable {
     /// A diagnosis that contacted no party beyond the gateway changes nothing.
     func record(_ gateway: NeighbourKey, _ findings: GatewayFindings, _ witnesses: [Witness], at now: MonotonicTime) {
         let hasAnswered = findings.hasAnswered || witnesses.contains { $0.reach == .gateway }
-        self.answers.withLock { answers in
-            answers = answers.filter { now - $0.value <= Thresholds.evidenceAge }
+        self.state.withLock { state in
+            state.answers = state.answers.filter { now - $0.value <= Thresholds.evidenceAge }
             if witnesses.contains(where: \.isBeyondGateway) || findings.answer == .unresolved {
-                answers[gateway] = nil
+                state.answers[gateway] = nil
             } else if !witnesses.isEmpty, hasAnswered {
-                answers[gateway] = now
+                state.answers[gateway] = now
             }
+        }
+    }
+
+    /// Reserves a walk towards a public address about a target, or without one about the host; false if it is too soon.
+    func takesWalk(about target: Target?, at now: MonotonicTime) -> Bool {
+        self.state.withLock { state in
+            state.walks = state.walks.filter { now - $0.value.last < Thresholds.newSilence }
+            let walks = state.walks[target] ?? (now, now)
+            let pause = state.walks[target] == nil ? .zero : Thresholds.pauseOfWalks(after: walks.last - walks.first)
+            if now - walks.last >= pause { state.walks[target] = (walks.first, now) }
+            return now - walks.last >= pause
         }
     }
 }

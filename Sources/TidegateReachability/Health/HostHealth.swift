@@ -1,5 +1,5 @@
 internal import TidegateAttribution
-internal import TidegateCore
+package import TidegateCore
 
 /// The knowledge about this host's way out: takes evidence, decides what it means, and says what to ask next.
 ///
@@ -13,12 +13,18 @@ struct HostHealth {
         case viewed
         /// The published path has changed.
         case path(PathEvent)
-        /// A check of a target has ended.
-        case checked(TargetCheckEvent)
+        /// This host has slept: it may be in another place, where the addresses are the same.
+        case resumed
+        /// A check of a target has ended, over this path.
+        case checked(TargetCheckEvent, NetworkPath.Identity?)
+        /// The hosts of the way out were asked, or something was measured.
+        case quality(QualityWatch.Input)
         /// A caller waits for a diagnosis that ends after now.
         case asked
         /// The diagnosis of this round has ended.
         case diagnosed(round: Int, HostFindings)
+        /// The diagnosis of a target has ended; without a party if the target was reached.
+        case explained(Target, FaultParty?)
         /// Time has passed.
         case timer
     }
@@ -27,7 +33,7 @@ struct HostHealth {
     enum Effect: Sendable {
         /// ``failing`` is new: levels depend on it.
         case failing
-        case revised(SilentAttempts.Revision)
+        case revised(OpenAttempts.Revision)
         /// The URLs of the internet check have answered over these families since a moment.
         case internetAnswers([AddressFamily], since: MonotonicTime)
         /// ``latest`` or what the measurements prove is new.
@@ -35,7 +41,11 @@ struct HostHealth {
         case publish(HostDiagnosis)
         /// The diagnosis that callers wait for has ended.
         case ended
-        case diagnose(round: Int)
+        /// The diagnosis of this round begins; `isSilent` if some packet has had no answer.
+        case diagnose(round: Int, isSilent: Bool)
+        /// The diagnosis of a target that attempts have failed at begins.
+        case explain(Target)
+        case quality(QualityWatch.Effect)
     }
 
     private struct Round {
@@ -48,7 +58,13 @@ struct HostHealth {
 
     private var standing = StandingDiagnosis()
     private var schedule = DiagnosisSchedule()
-    private var silent = SilentAttempts()
+    private var open = OpenAttempts()
+    private var targets = TargetFindings()
+    private var suspicions = Suspicions()
+    /// The quality of the way out; nil if it is not watched.
+    private(set) var quality: QualityWatch?
+    /// The published path of the host as a whole; nil without one.
+    private var path: NetworkPath?
     /// The evidence of the latest diagnosis.
     private(set) var proof = HostProof()
     private var published: HostDiagnosis?
@@ -57,7 +73,7 @@ struct HostHealth {
     /// Whether it diagnoses without being asked, and levels follow the diagnosis.
     private let isWatching: Bool
 
-    init(isWatching: Bool) { self.isWatching = isWatching }
+    init(isWatching: Bool, quality: QualityWatch? = nil) { (self.isWatching, self.quality) = (isWatching, quality) }
 
     // MARK: What is known
 
@@ -68,32 +84,36 @@ struct HostHealth {
     var failing: [AddressFamily: UnreachableReason] { self.isWatching ? self.latest?.failing ?? [:] : [:] }
 
     /// When ``Input/timer`` is due; nil if it is not.
-    var deadline: MonotonicTime? {
+    var deadline: MonotonicTime? { [self.diagnosisDeadline, self.quality?.deadline].compactMap(\.self).min() }
+
+    private var diagnosisDeadline: MonotonicTime? {
         if let running { return running.start.monotonic + Self.limit }
         return self.isWatching ? self.schedule.deadline : nil
     }
 
-    /// True if ``outage(at:through:at:)`` needs no new diagnosis.
+    /// True if ``outage(at:over:at:)`` needs no new diagnosis.
     func isCurrent(at now: MonotonicTime) -> Bool {
         if self.isWatching, self.latest?.isBroken ?? false { return true }
         return self.proof.endedAt.map { now - $0 <= Thresholds.diagnosisReuse } ?? false
     }
 
-    /// The cause of an address's silence if the way out is dead; nil if it is not, or if another gateway leads there.
+    /// The cause of an address's silence if the way out is dead; nil if it is not, or if another next hop leads there.
     ///
     /// Without an address, the cause of silence about names.
-    func outage(at address: IPAddress?, through gateway: IPAddress?, at now: MonotonicTime) -> Cause? {
+    func outage(at address: IPAddress?, over path: NetworkPath?, at now: MonotonicTime) -> Cause? {
         let outage = self.latest.flatMap { $0.isBroken ? $0.explanation : nil }
         var cause = outage?.cause
         if let address {
-            guard let gateway, gateway != address, let evidence = self.proof.evidence(address.family, at: now),
-                self.proof.gateways[address.family] == gateway
+            guard let path, path.gateway != address, let evidence = self.proof.evidence(address.family, at: now),
+                let way = self.proof.paths[address.family], way.index == path.index, way.gateway == path.gateway
             else { return nil }
             let own = outage?.ladders.first { $0.family == address.family && $0.cause?.party != .unknown }?.cause
             cause = own ?? cause ?? DecisionTable.cause(of: evidence)
         }
-        // If all paths end behind one router, a silent target is behind it as well.
-        return cause.flatMap { $0.party.isWayOut || outage != nil && $0.party == .path ? $0 : nil }
+        // A target with an address needs no name.
+        if address != nil, case .resolver? = cause { return nil }
+        // Where all paths end behind one router, or by a fault of this host's tables, a silent target shares the cause.
+        return cause.flatMap { $0.party.isWayOut || outage != nil && [.path, .mine].contains($0.party) ? $0 : nil }
     }
 
     // MARK: Inputs
@@ -102,22 +122,41 @@ struct HostHealth {
     mutating func handle(_ input: consuming Input, at now: Moment) -> [Effect] {
         let (failing, latest, endedAt) = (self.failing, self.latest, self.proof.endedAt)
         var effects: [Effect] = []
+        var watched: QualityWatch.Input?
         switch input {
+        case .traffic(.success(let request)): watched = .success(request)
         case .traffic(let evidence): self.record(evidence, at: now)
         case .viewed: self.plan(.viewed, at: now)
         case .path(let change): self.record(change, at: now)
-        case .checked(let check): self.record(check, at: now)
-        case .asked: if self.running == nil { effects += self.begin(at: now) }
+        case .resumed:
+            guard self.path != nil else { return [] }
+            self.restart(lostSince: nil, at: now)
+            watched = .resumed
+        case .checked(let check, let path):
+            self.record(check, at: now)
+            if path == self.path?.identity {
+                watched = .checked(check.target, check.failure == nil ? check.phases : nil)
+            }
+        case .quality(let input): watched = input
+        case .asked: if self.running == nil { effects += self.begin(isSilent: true, at: now) }
         case .diagnosed(let round, let found):
             guard self.running != nil, round == self.lastRound else { return [] }
             effects += self.end(found, at: now)
+        case .explained(let target, let party):
+            let isValid = self.targets.end(target, on: self.standing.path)
+            if isValid { self.targets.record(party, of: target, at: now.monotonic) }
+            if isValid, party?.isWayOut ?? false { self.plan(.viewed, at: now) }
         case .timer:
             if let running, running.start.monotonic + Self.limit <= now.monotonic { effects += self.end(nil, at: now) }
         }
-        if self.running == nil, let deadline = self.deadline, deadline <= now.monotonic {
-            effects += self.begin(at: now)
+        if self.running == nil, let deadline = self.diagnosisDeadline, deadline <= now.monotonic {
+            effects += self.begin(isSilent: self.latest.map { $0.isBroken || $0.state == .checking } ?? false, at: now)
         }
+        effects += self.askTargets(at: now)
         if self.latest != latest || self.proof.endedAt != endedAt { effects.insert(.known, at: 0) }
+        let (path, isChecking) = (self.latest?.isBroken == true ? nil : self.path, self.latest?.state == .checking)
+        let news = self.quality?.handle(watched, over: path, isChecking: isChecking, at: now) ?? []
+        effects += news.map { .quality($0) }
         // The level is set first, so that clients never see one that contradicts the diagnosis.
         if self.failing != failing { effects.insert(.failing, at: 0) }
         return effects
@@ -126,8 +165,8 @@ struct HostHealth {
     private mutating func record(_ evidence: TrafficEvidence, at now: Moment) {
         switch evidence {
         case .silence(let start): self.suspect(since: start, at: now)
-        case .silenceOf(let party, let start): self.record(silenceOf: party, since: start, at: now)
-        case .attempt(let attempt): self.silent.add(attempt)
+        case .silenceOf(let party, let remote, let start): self.record(silenceOf: party, remote, since: start, at: now)
+        case .attempt(let attempt): if self.isWatching { self.record(attempt, at: now) }
         // Without an outage an answer is not news, and answers are frequent.
         case .answer: if self.latest?.isBroken ?? false { self.plan(.answered, at: now) }
         case .unclear: self.plan(.viewed, at: now)
@@ -137,10 +176,12 @@ struct HostHealth {
     }
 
     private mutating func record(_ change: PathEvent, at now: Moment) {
+        if change.scope == .global { self.path = change.to.level >= .routed ? change.to.path : nil }
         switch change.scope {
         case .global where change.isOfKernel:
-            self.standing.pathChanged(to: change.to, at: now)
-            self.plan(change.to.level < .routed ? .lost : .changed, at: now)
+            let isLost = change.to.level < .routed
+            self.restart(lostSince: isLost && change.to.level != .unknown ? now : nil, at: now)
+            if isLost { self.plan(.lost, at: now) }
         // Internet checks fail, unless the level only reflects the diagnosis.
         case .global where change.to.level == .limited && self.failing.isEmpty:
             self.suspect(since: now.monotonic, at: now)
@@ -149,18 +190,47 @@ struct HostHealth {
         }
     }
 
+    private mutating func restart(lostSince loss: Moment?, at now: Moment) {
+        self.standing.restart(lostSince: loss)
+        self.proof = HostProof()
+        self.targets.forgetAll()
+        self.suspicions = Suspicions()
+        if self.path != nil { self.plan(.changed, at: now) }
+    }
+
     // If no task fails, a target may be the first to show a failure of the way out.
     private mutating func record(_ check: TargetCheckEvent, at now: Moment) {
-        guard let failure = check.failure else { return self.record(.answer, at: now) }
-        if check.isNews { self.record(silenceOf: failure.party, since: now.monotonic, at: now) }
+        guard let failure = check.failure else {
+            self.targets.forget(check.target)
+            return self.record(.answer, at: now)
+        }
+        self.targets.record(failure.party, of: check.target, at: now.monotonic)
+        guard check.isNews else { return }
+        // A resolver of this host that does not answer may stand for the way out behind it.
+        let isOfName = failure.party == .mine && [.resolverTimeout, .resolverFailed].contains(failure.reason)
+        self.record(silenceOf: isOfName ? .resolver : failure.party, since: now.monotonic, at: now)
+    }
+
+    private mutating func record(_ attempt: OpenAttempts.Attempt, at now: Moment) {
+        self.open.add(attempt)
+        guard attempt.doubt.silent != nil else { return }
+        self.record(silenceOf: attempt.party, attempt.remote, since: attempt.start, at: now)
     }
 
     // One silent server proves little about the way out.
-    private mutating func record(silenceOf party: FaultParty, since start: MonotonicTime, at now: Moment) {
+    private mutating func record(
+        silenceOf party: FaultParty, _ remote: IPAddress? = nil, since start: MonotonicTime, at now: Moment
+    ) {
         switch party {
         case .mine, .theirs: break
         case .path: self.plan(.viewed, at: now)
-        case .gateway, .upstream, .resolver, .unknown: self.suspect(since: start, at: now)
+        case .gateway, .upstream, .resolver, .unknown:
+            // The way out was found to work while this remote was silent.
+            if let remote, self.suspicions.isAcquitted(by: remote, at: now.monotonic) {
+                return self.plan(.viewed, at: now)
+            }
+            if let remote { self.suspicions.add(remote) }
+            self.suspect(since: start, at: now)
         }
     }
 
@@ -176,11 +246,27 @@ struct HostHealth {
 
     // MARK: Diagnoses
 
-    private mutating func begin(at now: Moment) -> [Effect] {
+    private mutating func begin(isSilent: Bool, at now: Moment) -> [Effect] {
         self.lastRound += 1
         self.running = Round(path: self.standing.path, start: now)
         self.plan(.began, at: now)
-        return self.news() + [.diagnose(round: self.lastRound)]
+        return self.news() + [.diagnose(round: self.lastRound, isSilent: isSilent)]
+    }
+
+    // While the way out is in doubt or dead, its diagnosis decides.
+    private mutating func askTargets(at now: Moment) -> [Effect] {
+        guard self.open.count > 0, self.latest?.state != .checking,
+            !(self.latest?.isBroken ?? false && self.latest?.explanation.party?.isWayOut ?? false)
+        else { return [] }
+        self.open.expire(at: now.monotonic)
+        self.targets.expire(at: now.monotonic)
+        let revisions = self.open.targets.flatMap { target in
+            self.targets.fresh(target, at: now.monotonic).map { found in
+                self.open.revisions(of: target, to: found.party)
+            } ?? []
+        }
+        return revisions.map { .revised($0) }
+            + self.targets.begin(self.open.targets, on: self.standing.path, at: now.monotonic).map { .explain($0) }
     }
 
     /// `found` is nil if the diagnosis was given up.
@@ -191,11 +277,15 @@ struct HostHealth {
             self.plan(.ended(isBad: true), at: now)
             return [.ended]
         }
-        self.standing.record(found.explanation, from: round.start, to: now)
+        let wasBroken = self.latest?.isBroken ?? false
+        self.standing.record(found, from: round.start, to: now)
         (self.proof, self.proof.endedAt) = (found.proof, now.monotonic)
+        // Remotes that were silent in an outage may be so for the next one.
+        if wasBroken || self.latest?.isBroken ?? true { self.suspicions = Suspicions() }
+        if self.latest?.state == .decided { self.suspicions.acquit(at: now.monotonic) }
         let start = round.start.monotonic
-        let revisions = self.silent.revisions(by: found.proof.evidence, before: start, at: now.monotonic)
-        let isBad = found.explanation.conclusion == .broken || self.latest?.state == .checking
+        let revisions = self.open.revisions(by: found.proof.evidence, before: start, at: now.monotonic)
+        let isBad = self.latest.map { $0.isBroken || $0.state == .checking } ?? false
         self.plan(.ended(isBad: isBad), at: now)
         return revisions.map { .revised($0) } + [.internetAnswers(found.answering, since: start)] + self.news()
             + [.ended]
@@ -211,7 +301,7 @@ struct HostHealth {
 
 extension PathEvent {
     /// True if the kernel's state has changed, rather than only the evidence about what lies beyond.
-    fileprivate var isOfKernel: Bool {
+    package var isOfKernel: Bool {
         if min(self.from.level, self.to.level) < .routed { return true }
         // The choice of the better family also depends on evidence about what lies beyond.
         return self.from.path?.source?.family == self.to.path?.source?.family

@@ -22,6 +22,8 @@ struct StandingDiagnosis: Sendable, Hashable {
     private(set) var path = 0
     // When the first unanswered packet was sent, until its cause is decided.
     private var silence: Moment?
+    // True if a name server on the own link answered in the outage, so that its answers do not end it.
+    private var isForwarderKept = false
     // True if the last measurement blames the resolver for a known outage of the way out.
     private var isDoubted = false
 
@@ -38,19 +40,25 @@ struct StandingDiagnosis: Sendable, Hashable {
         self.latest = checking
     }
 
-    /// Records a changed kernel state: earlier measurements prove nothing about the new one.
-    mutating func pathChanged(to verdict: Verdict, at moment: Moment) {
+    /// Starts anew on another path, or after a sleep: earlier measurements prove nothing any more.
+    ///
+    /// `loss` is since when the kernel has known that nothing can be sent.
+    mutating func restart(lostSince loss: Moment?) {
         self.latest = nil
         self.path += 1
-        // Since when the kernel has known that nothing can be sent.
-        self.silence = verdict.level < .routed && verdict.level != .unknown ? moment : nil
+        self.silence = loss
     }
 
     /// Records a measurement made between two moments.
-    mutating func record(_ explanation: Explanation, from start: Moment, to end: Moment) {
+    mutating func record(_ findings: HostFindings, from start: Moment, to end: Moment) {
+        let explanation = findings.explanation
         // Without packets there is no measurement, and the next diagnosis decides.
         guard explanation.cause != .thisHost(.noDescriptor) else { return }
         let before = self.latest
+        // A server that answered all the time does not show that the outage has ended.
+        let isBeyondBroken = before?.isBroken ?? false && [.upstream, .path].contains(before?.explanation.party)
+        let isProven = findings.proof.evidence.values.contains { $0.witnesses.contains(where: \.isEnd) }
+        if isBeyondBroken, self.isForwarderKept, explanation.conclusion != .broken, !isProven { return }
         var found = HostDiagnosis(explanation: explanation, time: end.wall)
         guard explanation.conclusion == .broken else {
             // The measurement does not explain a silence that began after its first packets.
@@ -64,17 +72,27 @@ struct StandingDiagnosis: Sendable, Hashable {
             self.latest = found
             return
         }
+        self.isForwarderKept = findings.isForwarderAnswering || isBeyondBroken && self.isForwarderKept
         found.since = before.flatMap { $0.isBroken ? $0.since : nil } ?? self.silence?.wall ?? start.wall
         // An inconclusive measurement does not contradict a conclusive one. A resolver recovers a moment after the way
         // out, so a single measurement does not blame it.
-        let isDoubt = explanation.party == .resolver && before?.explanation.party?.isWayOut ?? false && !self.isDoubted
-        if explanation.party == .unknown || isDoubt, let before, before.isBroken, before.explanation.party != .unknown {
+        let isDoubt =
+            explanation.cause?.isOfResolver ?? false && before?.explanation.party?.isWayOut ?? false && !self.isDoubted
+        // Without a walk it is not seen where the way ends.
+        let isLess = !findings.walked && explanation.party == .upstream && isBeyondBroken
+        if explanation.party == .unknown || isDoubt || isLess, let before, before.isBroken,
+            before.explanation.party != .unknown
+        {
             found.explanation = before.explanation
         }
         self.isDoubted = isDoubt
         self.silence = nil
         self.latest = found
     }
+}
+
+extension Cause {
+    fileprivate var isOfResolver: Bool { if case .resolver = self { true } else { false } }
 }
 
 extension HostDiagnosis {

@@ -12,10 +12,10 @@ package enum TrafficEvidence: Sendable, Hashable {
     case doubt(AddressFamily?)
     /// Packets sent since a moment have had no answer, and anything up to the whole way out may be the reason.
     case silence(since: MonotonicTime)
-    /// The same for packets to one server, for which this party is responsible as far as is known.
-    case silenceOf(FaultParty, since: MonotonicTime)
-    /// An attempt of a task that failed in silence: its party is revised by the next diagnosis.
-    case attempt(SilentAttempts.Attempt)
+    /// The same for packets to one server, for which this party is responsible as far as is known; nil without an address.
+    case silenceOf(FaultParty, of: IPAddress?, since: MonotonicTime)
+    /// An attempt of a task that failed, and does not show who is responsible.
+    case attempt(OpenAttempts.Attempt)
     /// Something failed, and a new diagnosis may tell more.
     case unclear
 

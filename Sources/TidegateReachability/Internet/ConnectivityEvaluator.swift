@@ -80,6 +80,14 @@ enum ConnectivityEvaluator {
         return host == url.location.target.host ? .unexpected : .portal(location: location)
     }
 
+    /// The answers without one server's silence over http where another one answers well over https, which proves more.
+    static func decisive(_ all: [InternetObservation]) -> [InternetObservation] {
+        let silent = all.filter { $0.finding == .silent }
+        let isOne = Set(silent.map(\.url.location.target.host)).count == 1
+        let isProven = all.contains { $0.finding == .good && $0.url.location.scheme == .https }
+        return isOne && isProven ? all.filter { $0.finding != .silent || $0.url.location.scheme == .https } : all
+    }
+
     /// The meaning of all answers together.
     ///
     /// A portal that answers http usually drops https, so it takes precedence over failures. One good answer among

@@ -12,18 +12,19 @@ package final class NetlinkThread: Sendable {
     /// Starts watching the kernel with the sockets that `kernel` describes, which may be in another namespace.
     ///
     /// Without `web` there are no internet checks, without `targetChecker` no checks of targets, and without
-    /// `diagnoser` no diagnoses. With `diagnosesHost` they are made whenever evidence asks for it.
+    /// `diagnoser` no diagnoses. With `diagnosesHost` they are made whenever evidence asks for it, and with `quality`
+    /// slowness is found as well.
     package init(
         _ monitor: ReachabilityMonitor, resolver: any NameResolver, kernel options: NetlinkOptions = NetlinkOptions(),
         resolverFiles: ResolverFiles = ResolverFiles(), resolverAddresses: (@Sendable () -> [IPAddress])? = nil,
         web: (any HTTPChecker)? = nil, targetChecker: (any TargetChecker)? = nil, diagnoser: (any HostDiagnoser)? = nil,
-        diagnosesHost: Bool = false
+        diagnosesHost: Bool = false, quality: QualityRecord? = nil
     ) {
         let dependencies = ReachabilityEngine.Dependencies(
             configuration: monitor.configuration, bus: monitor.bus, resolver: resolver, time: monitor.time,
             systemResolvers: resolverAddresses ?? { resolverFiles.read().finalServers },
             evidence: monitor.evidence, web: web, targetChecker: targetChecker, diagnoser: diagnoser,
-            diagnosesHost: diagnosesHost, send: { _ = monitor.send($0) })
+            diagnosesHost: diagnosesHost, quality: quality, send: { _ = monitor.send($0) })
         do throws(LoopError) {
             self.thread = try LoopThread(name: "tg-netlink", inbox: monitor.inbox.get()) {
                 [store = monitor.store] loop in

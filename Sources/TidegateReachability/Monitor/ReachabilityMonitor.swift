@@ -1,3 +1,4 @@
+internal import TidegateAttribution
 public import TidegateCore
 internal import TidegateLoop
 internal import TidegateNetwork
@@ -90,6 +91,11 @@ package struct ReachabilityMonitor: PathSource, Sendable {
         await self.ask({ $0.route(to: address) }, or: AddressRoute(verdict: .unknown))
     }
 
+    /// Whether the kernel has a route for packets to an address that are bound to a link; true without an answer.
+    package func hasRoute(to address: IPAddress, over link: String) async -> Bool {
+        await self.ask({ $0.hasRoute(to: address, over: link) }, or: true)
+    }
+
     /// The kernel's current routes to some addresses.
     func routeReport(_ query: RouteQuery) async -> RouteReport {
         let reason = self.unavailableReason ?? "the monitor has been stopped"
@@ -113,9 +119,6 @@ package struct ReachabilityMonitor: PathSource, Sendable {
 
     // MARK: The way out
 
-    /// Publishes how good the way out is.
-    func setQuality(_ quality: QualityStatus) { self.store.write { $0.status.quality = quality } }
-
     /// The current diagnosis of this host; nil until the first suspicion or measurement on the current path.
     package var diagnosis: HostDiagnosis? { self.store.read { $0.diagnosis } }
 
@@ -128,18 +131,20 @@ package struct ReachabilityMonitor: PathSource, Sendable {
     /// Diagnoses this host, or waits for a running diagnosis.
     ///
     /// Two concurrent diagnoses would share the rate limit of a router's answers.
-    package func diagnose() async { let _: Bool? = await self.answer { $0.diagnose($1) } }
+    package func diagnose() async {
+        let _: Bool? = await self.answer { engine, call in engine.wayOut.diagnose { _ in call(true) } }
+    }
 
-    /// The cause of an address's silence if the way out is dead; nil if it is not, or if another gateway leads there.
+    /// The cause of an address's silence if the way out is dead; nil if it is not, or if another next hop leads there.
     ///
     /// Without an address, the cause of silence about names. It diagnoses this host, unless a diagnosis was made
     /// recently.
-    package func outage(at address: IPAddress?, through gateway: IPAddress?) async -> Cause? {
-        await self.answer { $0.outage(at: address, through: gateway, $1) } ?? nil
+    package func outage(at address: IPAddress?, over path: NetworkPath?) async -> Cause? {
+        await self.answer { $0.wayOut.outage(at: address, over: path, $1) } ?? nil
     }
 
     /// Requests a diagnosis for a client that reads it.
-    package func viewed() { self.send { $0.viewed() } }
+    package func viewed() { self.send { $0.wayOut.handle(.viewed) } }
 
     /// Takes what requests and connections of this host show about its ways out.
     package var recorder: EvidenceRecorder {
@@ -177,7 +182,7 @@ package struct ReachabilityMonitor: PathSource, Sendable {
             sink(TargetVerdict(target: target, verdict: .unknown))
             return PathWatch {}
         }
-        return PathWatch { [inbox] in _ = (try? inbox.get())?.put { $0.unwatch(id) } }
+        return PathWatch { [inbox] in _ = (try? inbox.get())?.put { $0.targets.unwatch(id) } }
     }
 
     /// True if `address` belongs to this host, on a link in any state; true if the kernel cannot be read.
@@ -215,7 +220,9 @@ package struct EvidenceRecorder: Sendable {
     package func record(_ evidence: TrafficEvidence) {
         switch evidence {
         // The netlink thread does not wake up for each of these.
-        case .success(let request): return self.evidence.record(request)
+        case .success(let request):
+            self.evidence.record(request)
+            if request.connect ?? .zero < Thresholds.repeatedPacket { return }
         case .doubt(let family): return self.evidence.doubt(family)
         case .failure(let moment): if !self.evidence.isNewFailure(at: moment) { return }
         case .answer: if self.store.read({ $0.diagnosis?.isBroken != true }) { return }

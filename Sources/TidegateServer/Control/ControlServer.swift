@@ -9,6 +9,7 @@ package import TidegateCore
 package final class ControlServer: Sendable {
     private let socket: ControlSocketPath
     private let descriptor: CInt?
+    private let maxConnections: Int
     private let responder: RouterResponder<ServerContext>
     private let bus: EventBus
 
@@ -23,7 +24,8 @@ package final class ControlServer: Sendable {
     /// `descriptor` is the socket that listens there already; nil opens one. Watchers get the task events of `bus`. `report` returns the object with the configured targets and the latest
     /// diagnosis, `connections` what is known of other programs' connections, `incidents` gives access to outages, and `supportFiles` what a bug report needs.
     package init(
-        path: String, descriptor: CInt? = nil, control: any TaskControl, bus: EventBus, time: any TimeSource,
+        path: String, descriptor: CInt? = nil, maxConnections: Int = 128, control: any TaskControl, bus: EventBus,
+        time: any TimeSource,
         report: @escaping @Sendable () -> JSONValue = { ControlServer.emptyReport },
         connections: @escaping @Sendable () async -> ConnectionsReport = { ConnectionsReport() },
         incidents: IncidentRoutes? = nil,
@@ -31,6 +33,7 @@ package final class ControlServer: Sendable {
     ) {
         self.socket = ControlSocketPath(path: path)
         self.descriptor = descriptor
+        self.maxConnections = maxConnections
         self.responder = ControlRoutes(
             control: control, bus: bus, report: report, connections: connections,
             incidents: incidents, supportFiles: supportFiles
@@ -58,7 +61,8 @@ package final class ControlServer: Sendable {
             child: HTTP1Channel(
                 responder: { try await self.respond(to: $0, with: $1, on: $2) },
                 configuration: .init(idleTimeout: .seconds(30))),
-            place: self.descriptor.map { .inherited($0) } ?? .path(socket.path), backlog: 64, maxConnections: 128)
+            place: self.descriptor.map { .inherited($0) } ?? .path(socket.path), backlog: 64,
+            maxConnections: self.maxConnections)
         let failure = await listener.run { _ in
             // Until now, the umask or the check of each peer has kept other users out.
             if isOwn {

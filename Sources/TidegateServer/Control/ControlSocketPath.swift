@@ -81,8 +81,7 @@ struct ControlSocketPath: Sendable {
     }
 
     private func error(_ code: Int32) -> TextError {
-        let message = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-        return TextError("cannot listen on the control socket \(self.path): \(message)")
+        TextError("cannot listen on the control socket \(self.path): \(SystemError.message(code))")
     }
 }
 

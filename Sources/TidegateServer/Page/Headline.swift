@@ -53,7 +53,7 @@ struct Headline {
         let cause = Cause.slow(trouble.cause)
         let sentence =
             name.isEmpty
-            ? Sentence.fitting("slow: \(cause)") : Self.first(["\(name) is slow: \(cause)."], or: "\(name) is slow.")
+            ? Sentence.fitting("slow: \(cause)") : Self.first("\(name) is slow: \(cause).", or: "\(name) is slow.")
         return State(
             sentence: sentence, tone: .wait, since: trouble.since,
             advice: trouble.advice.isEmpty ? nil : trouble.advice)
@@ -81,22 +81,35 @@ struct Headline {
         let failing = self.targets.filter(\.isFailing)
         guard let first = failing.first else { return nil }
         let since = failing.compactMap(\.since).min()
-        let party = first.party.map { " (\($0))" } ?? ""
-        let count = "\(failing.count) of \(self.targets.count) targets \(failing.count == 1 ? "is" : "are") not reached"
-        let choices = [
-            failing.count == 1 ? "\(first.name) is not reached: \(first.failureText ?? "no answer")\(party)." : nil,
-            "\(count): \(failing.map(\.name).joined(separator: ", ")).",
-            "\(count): \(first.name)\(failing.count > 1 ? " and \(failing.count - 1) more" : "").",
-        ]
+        let sentence = failing.count == 1 ? Self.sentence(about: first) : self.sentence(about: failing)
         let advice = Set(failing.map(\.advice)).count == 1 ? first.advice : nil
-        return State(sentence: Self.first(choices, or: "\(count)."), tone: .wait, since: since, advice: advice)
+        return State(sentence: sentence, tone: .wait, since: since, advice: advice)
+    }
+
+    private static func sentence(about target: TargetRow) -> String {
+        let (party, text) = (target.party ?? .unknown, target.failureText ?? "no answer")
+        let clause = "\(target.name) is not reached: \(text)"
+        return Self.first("\(clause) (\(party)).", or: Sentence.fitting(Sentence.led(by: party.description, clause)))
+    }
+
+    // The party comes first if all have the same one, else behind each name.
+    private func sentence(about failing: [TargetRow]) -> String {
+        let parties = failing.map { $0.party ?? .unknown }
+        let common = parties.allSatisfy { $0 == parties[0] } ? parties[0] : nil
+        let names = zip(failing, parties).map { common == nil ? "\($0.name) (\($1))" : $0.name }
+        let count = "\(failing.count) of \(self.targets.count) targets are not reached"
+        let clauses = [names.joined(separator: ", "), "\(names[0]) and \(names.count - 1) more"].map { names in
+            common.map { "\($0): \(count) (\(names))" } ?? "\(count): \(names)"
+        }
+        return Sentence.fitting(Self.first(clauses[0] + ".", or: clauses[1]))
     }
 
     private var failingRequests: State? {
         let (total, failures) = self.requests
         let failed = failures.reduce(0) { $0 + $1.count }
         guard failed > 2, failed * 10 >= total * 9, let clause = self.requestClause else { return nil }
-        return State(sentence: Self.first([clause + "."], or: "\(failed) of \(total) requests failed."), tone: .bad)
+        return State(
+            sentence: Self.first(clause + ".", or: "\(failed) of \(total) requests failed."), tone: .bad)
     }
 
     private var sound: State {
@@ -107,8 +120,8 @@ struct Headline {
         return State(sentence: self.soundSentence, tone: tone)
     }
 
-    private static func first(_ sentences: [String?], or last: String) -> String {
-        sentences.compactMap(\.self).first { $0.count <= Sentence.maxLength } ?? last
+    private static func first(_ sentence: String, or shorter: String) -> String {
+        sentence.count < Sentence.maxLength ? sentence : shorter
     }
 
     /// The highest rung above the route that a fresh measurement found to work.

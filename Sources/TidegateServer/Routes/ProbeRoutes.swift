@@ -18,6 +18,11 @@ struct ProbeRoutes: Sendable {
                 "A page of another site sent this request, and may not probe: open the address yourself, or use "
                     + "another program than a browser", status: .forbidden)
         }
+        guard !request.head.hidesPage else {
+            return .text(
+                "A browser (Accept-Language) sent this request without the page that it comes from, which may be another "
+                    + "site's: use a loopback address, https or another program", status: .forbidden)
+        }
         let parameters = QueryParameters(target: request.head.path ?? "")
         let module = parameters.values(of: "module").first.flatMap { $0.isEmpty ? nil : $0 }
         let question = ProbeQuestion(
@@ -94,6 +99,14 @@ extension HTTPRequest {
     fileprivate var isForwarded: Bool {
         ["Forwarded", "X-Forwarded-For", "X-Real-IP", "Via"].compactMap { HTTPField.Name($0) }
             .contains { self.headerFields[$0] != nil }
+    }
+
+    /// True if a browser sent the request over plain http to another host, and its page asks for no Referer.
+    fileprivate var hidesPage: Bool {
+        let names = [.origin, .referer] + [HTTPField.Name("Sec-Fetch-Site")].compactMap { $0 }
+        // No browser accepts any language; some libraries do.
+        return ![nil, "*"].contains(self.headerFields[.acceptLanguage])
+            && !names.contains { self.headerFields[$0] != nil }
     }
 }
 

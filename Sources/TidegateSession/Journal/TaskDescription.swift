@@ -117,7 +117,7 @@ extension TaskDescription {
     /// - Throws: ``TaskError`` with the reason `invalidRequest` or `fileError` and one sentence, if the request cannot
     ///   outlive its process.
     package init(_ request: TaskRequest, key: String?) throws(TaskError) {
-        if let error = request.policyError { throw TaskDescription.refusal(error.description) }
+        if let error = request.policyError { throw TaskRequest.invalid(error.description) }
         self.init(
             url: request.url, method: request.method, headers: request.headers,
             body: try TaskDescription.body(of: request), destination: try TaskDescription.place(of: request), key: key,
@@ -128,11 +128,11 @@ extension TaskDescription {
     ///
     /// - Throws: ``TaskError`` with the reason `invalidRequest` if this version does not accept it.
     package func request() throws(TaskError) -> TaskRequest {
-        guard self.body != .removed else { throw TaskDescription.refusal("the task has ended; its body is not kept") }
+        guard self.body != .removed else { throw TaskRequest.invalid("the task has ended; its body is not kept") }
         var request = try TaskRequest(url: self.url, method: self.method, headers: self.headers, body: self.requestBody)
         request.destination = self.requestDestination
         request.options = self.options
-        if let error = request.policyError { throw TaskDescription.refusal(error.description) }
+        if let error = request.policyError { throw TaskRequest.invalid(error.description) }
         return request
     }
 
@@ -155,14 +155,15 @@ extension TaskDescription {
     private static func body(of request: TaskRequest) throws(TaskError) -> Body {
         switch request.body {
         case .none: return .none
-        case .stream: throw self.refusal("a stream does not survive its process")
+        case .stream: throw TaskRequest.invalid("a stream does not survive its process")
         case .data(let bytes):
             guard bytes.count <= TaskDescription.bodyLimit else {
-                throw self.refusal("the body has more than \(TaskDescription.bodyLimit >> 20) MiB: give it as a file")
+                throw TaskRequest.invalid(
+                    "the body has more than \(TaskDescription.bodyLimit >> 20) MiB: give it as a file")
             }
             return .data(Data(bytes))
         case .file(let path):
-            guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
+            guard path.hasPrefix("/") else { throw TaskRequest.invalid("\"\(path)\" is not an absolute path") }
             let file = FileLocation(path, below: request.options.confinedTo)
             let identity = Result { () throws(FileError) in try FileIdentity.of(file) }
                 .mapError { TaskError(reason: .fileError, underlying: $0.description) }
@@ -174,18 +175,14 @@ extension TaskDescription {
         switch request.destination {
         case .memory(let limit): return .memory(limit: limit)
         case .discard: return .discard
-        case .stream: throw self.refusal("a stream does not survive its process")
-        case .descriptor: throw self.refusal("an open descriptor does not survive its process")
+        case .stream: throw TaskRequest.invalid("a stream does not survive its process")
+        case .descriptor: throw TaskRequest.invalid("an open descriptor does not survive its process")
         case .file(let path, let permissions, _):
-            guard path.hasPrefix("/") else { throw self.refusal("\"\(path)\" is not an absolute path") }
+            guard path.hasPrefix("/") else { throw TaskRequest.invalid("\"\(path)\" is not an absolute path") }
             do { _ = try request.paths?.checked(onlyFiles: true) } catch {
                 throw TaskError(reason: .fileError, underlying: error.description)
             }
             return .file(path, permissions: permissions)
         }
-    }
-
-    private static func refusal(_ sentence: String) -> TaskError {
-        TaskError(reason: .invalidRequest, underlying: sentence)
     }
 }

@@ -7,7 +7,7 @@ internal import TidegateCore
 struct WaitingTasks: Sendable {
     private var entries: [(task: UInt64, ticket: UInt64)] = []
     private var head = 0
-    private var tickets = IntegerMap<UInt64>()
+    private var tickets: [UInt64: UInt64] = [:]
     private var lastTicket: UInt64 = 0
 
     var count: Int { self.tickets.count }
@@ -42,11 +42,7 @@ struct WaitingTasks: Sendable {
     }
 
     /// Takes every task, in order.
-    mutating func removeAll() -> [UInt64] {
-        let all = self.all
-        self = WaitingTasks()
-        return all
-    }
+    mutating func removeAll() -> [UInt64] { exchange(&self, with: WaitingTasks()).all }
 
     private func isCurrent(_ entry: (task: UInt64, ticket: UInt64)) -> Bool { self.tickets[entry.task] == entry.ticket }
 

@@ -60,7 +60,7 @@ enum ClockRules {
 
     private static func patienceOver(_ record: TaskRecord, in session: inout SessionState) {
         guard let shut = record.gate.shut, record.machine.waitsAtGate else { return }
-        GateRules.leaveGate(record, .timeout, in: &session)
+        session.leaveGate(record, .timeout)
         record.result.requireUnmet = shut.requirement
         EndRules.fail(record, .gateTimeout, shut.sentence, in: &session)
     }

@@ -10,7 +10,7 @@ enum EndRules {
         _ record: TaskRecord, _ failure: TaskFailure, _ sentence: FailureSentence, in session: inout SessionState
     ) {
         guard !record.machine.isOver, record.machine.phase != .finishing else { return }
-        if failure != .gateTimeout { GateRules.leaveGate(record, .cancelled, in: &session) }
+        if failure != .gateTimeout { session.leaveGate(record, .cancelled) }
         if record.result.attribution == nil { session.failures.attribute(failure, record) }
         self.close(record, failure, sentence, in: &session)
     }

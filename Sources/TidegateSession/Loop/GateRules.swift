@@ -35,7 +35,7 @@ enum GateRules {
     }
 
     private static func passGate(_ record: TaskRecord, in session: inout SessionState) {
-        self.leaveGate(record, record.gate.waitBegan == nil ? .immediate : .delayed, in: &session)
+        session.leaveGate(record, record.gate.waitBegan == nil ? .immediate : .delayed)
         session.tasks.feed(session.admission.join(record) ? .admit : .hold(.concurrency, detail: nil), to: record)
     }
 
@@ -45,13 +45,6 @@ enum GateRules {
         }
         if record.gate.isListed { record.target?.awaitingVerdict.remove(record.number) }
         session.admission.releaseConnection(record, &session.tasks)
-    }
-
-    /// Publishes how the task left its gate, once for every attempt.
-    static func leaveGate(_ record: TaskRecord, _ result: TaskEvent.GateResult, in session: inout SessionState) {
-        if let change = session.gates.leave(record.number, &record.gate, result, now: session.tasks.now) {
-            session.tasks.publish(change, record)
-        }
     }
 
     // MARK: - Verdicts

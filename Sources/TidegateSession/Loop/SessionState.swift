@@ -215,6 +215,13 @@ struct SessionState: ~Copyable {
 
     // MARK: - Heads
 
+    /// Publishes how a task left its gate, once for every attempt.
+    mutating func leaveGate(_ record: TaskRecord, _ result: TaskEvent.GateResult) {
+        if let change = self.gates.leave(record.number, &record.gate, result, now: self.tasks.now) {
+            self.tasks.publish(change, record)
+        }
+    }
+
     /// Shows a response's head at the end of the batch, unless the whole response has arrived by then.
     mutating func noteHead(_ record: TaskRecord) { self.withHead.append(record.number) }
 

@@ -17,7 +17,7 @@ struct SessionTasks: ~Copyable {
     private let timers: any TimerQueue
     /// The start of the current batch.
     private(set) var now = MonotonicTime(nanoseconds: 0)
-    private var records = IntegerMap<TaskRecord>()
+    private var records: [UInt64: TaskRecord] = [:]
     /// The accepted tasks among the records.
     private var accepted: [TaskID: UInt64] = [:]
     /// Consecutive tasks often come from one request.

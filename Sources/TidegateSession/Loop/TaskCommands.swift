@@ -65,7 +65,7 @@ enum TaskCommands {
 
     static func cancel(_ record: TaskRecord, in session: inout SessionState) {
         guard !record.machine.isOver else { return }
-        GateRules.leaveGate(record, .cancelled, in: &session)
+        session.leaveGate(record, .cancelled)
         session.tasks.feed(.cancel, to: record)
     }
 

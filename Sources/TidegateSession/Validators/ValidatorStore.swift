@@ -239,8 +239,7 @@ public final class ValidatorStore: Sendable {
         self.files.withLock { _ in
             let names = self.state.withLock { state in
                 let known = Set(state.entries.values.flatMap { [$0.response.name, $0.response.bodyName ?? ""] })
-                defer { state.obsolete = [] }
-                return Set(state.obsolete).subtracting(known)
+                return Set(exchange(&state.obsolete, with: [])).subtracting(known)
             }
             // Remaining files are found when the store is next opened.
             for name in names { try? self.directory.remove(name) }
@@ -263,10 +262,7 @@ public final class ValidatorStore: Sendable {
 
     /// The problems since the last call: removed entries, and files that could not be read or written.
     package func takeProblems() -> [ValidatorStoreError] {
-        self.state.withLock { state in
-            defer { state.problems = [] }
-            return state.problems
-        }
+        self.state.withLock { exchange(&$0.problems, with: []) }
     }
 }
 

@@ -1,5 +1,7 @@
+internal import FoundationEssentials
 internal import GRDB
 internal import Glibc
+internal import TidegateCore
 
 /// Opens SQLite files in which every commit survives `kill -9` and a power cut.
 enum DurableDatabase {
@@ -182,15 +184,6 @@ extension DatabaseError {
     }
 }
 
-/// The system's messages for error numbers.
-enum SystemError {
-    /// The text of strerror(3).
-    static func message(_ code: Int32) -> String {
-        guard let text = strerror(code) else { return "error \(code)" }
-        return String(cString: text)
-    }
-}
-
 /// Creates directories for this program's files.
 enum Directory {
     /// Creates a directory and its missing parents, accessible to their owner only; returns the system's message on
@@ -241,8 +234,9 @@ struct WriteAheadLog {
     /// transaction is only written after the previous one was durable, so two transactions after an invalid frame mean
     /// damage.
     static func damage(at path: String) -> String? {
-        guard let bytes = self.read(path), bytes.count > self.headerSize + self.frameHeaderSize else { return nil }
-        guard let log = WriteAheadLog(bytes) else { return "the header of \(path) is damaged" }
+        let bytes = FileManager.default.contents(atPath: path) ?? Data()
+        guard bytes.count > self.headerSize + self.frameHeaderSize else { return nil }
+        guard let log = WriteAheadLog(Array(bytes)) else { return "the header of \(path) is damaged" }
         return log.firstBadFrame.map { "frame \($0) of \(path) is damaged" }
     }
 
@@ -301,22 +295,5 @@ struct WriteAheadLog {
     private static func number(_ bytes: [UInt8], _ position: Int) -> UInt32 {
         UInt32(bytes[position]) << 24 | UInt32(bytes[position + 1]) << 16 | UInt32(bytes[position + 2]) << 8
             | UInt32(bytes[position + 3])
-    }
-
-    private static func read(_ path: String) -> [UInt8]? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        var filled = 0
-        while filled < bytes.count {
-            let count = bytes[filled...].withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            filled += count
-        }
-        return Array(bytes[..<filled])
     }
 }

@@ -13,7 +13,9 @@ package enum IncidentFile {
     ) async throws(TextError) -> IncidentAnswer {
         let path = JournalFile.path(in: directory)
         var folder = Array("/tmp/tidegate-incidents-XXXXXX".utf8CString)
-        guard mkdtemp(&folder) != nil else { throw TextError("cannot create a temporary directory: \(self.reason)") }
+        guard mkdtemp(&folder) != nil else {
+            throw TextError("cannot create a temporary directory: \(SystemError.message(errno))")
+        }
         let copy = String(decoding: folder.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer { _ = rmdir(copy) }
         defer { for suffix in ["", "-wal", "-shm"] { unlink("\(copy)/journal.sqlite\(suffix)") } }
@@ -42,18 +44,18 @@ package enum IncidentFile {
 
     private static func copy(_ path: String, to copy: String) throws(TextError) {
         let source = open(path, O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw TextError("\(path) cannot be read: \(self.reason)") }
+        guard source >= 0 else { throw TextError("\(path) cannot be read: \(SystemError.message(errno))") }
         defer { close(source) }
         let target = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        guard target >= 0 else { throw TextError("\(copy) cannot be written: \(self.reason)") }
+        guard target >= 0 else { throw TextError("\(copy) cannot be written: \(SystemError.message(errno))") }
         defer { close(target) }
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             let count = read(source, &buffer, buffer.count)
-            guard count >= 0 else { throw TextError("\(path) cannot be read: \(self.reason)") }
+            guard count >= 0 else { throw TextError("\(path) cannot be read: \(SystemError.message(errno))") }
             if count == 0 { return }
             guard write(target, buffer, count) == count else {
-                throw TextError("\(copy) cannot be written: \(self.reason)")
+                throw TextError("\(copy) cannot be written: \(SystemError.message(errno))")
             }
         }
     }
@@ -69,6 +71,4 @@ package enum IncidentFile {
             self.nanoseconds = status.st_mtim.tv_nsec
         }
     }
-
-    private static var reason: String { strerror(errno).map { String(cString: $0) } ?? "error \(errno)" }
 }

@@ -72,9 +72,7 @@ final class JournalWorker: LoopHandler {
 
     func batchEnded() {
         if self.isUrgent || !self.queries.isEmpty { self.flush() }
-        let queries = self.queries
-        self.queries = []
-        for query in queries { query() }
+        for query in exchange(&self.queries, with: []) { query() }
         guard !self.pending.isEmpty, self.flushTimer == nil else { return }
         self.flushTimer = self.loop.schedule(after: self.dependencies.flushDelay, token: Timer.flush.rawValue)
     }
@@ -87,8 +85,7 @@ final class JournalWorker: LoopHandler {
     // MARK: - Writing
 
     private func flush() {
-        let work = self.pending
-        self.pending = []
+        let work = exchange(&self.pending, with: [])
         self.isUrgent = false
         guard !work.isEmpty else { return }
         guard self.file.isInPlace else { return self.fail(work, self.removed) }
@@ -157,9 +154,7 @@ final class JournalWorker: LoopHandler {
             try database.execute(sql: "DELETE FROM path_event WHERE time = -1")
         }
         guard written != nil, self.file.isInPlace else { return self.scheduleWriteTest() }
-        let waiting = self.awaitingWritable
-        self.awaitingWritable = []
-        for completion in waiting { completion() }
+        for completion in exchange(&self.awaitingWritable, with: []) { completion() }
     }
 
     // MARK: - Reading and deleting

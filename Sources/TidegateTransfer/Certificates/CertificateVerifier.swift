@@ -32,21 +32,24 @@ package struct CertificateVerifier: Sendable {
         var chain = CertificateChain(
             version: "", cipher: "", own: own.identity, earliestExpiry: sent.compactMap(\.expiry).min(),
             verifiedExpiry: nil)
-        let (code, verified) = self.chain(of: own, sent)
+        let (code, verified, authority) = self.chain(of: own, sent)
         if code == X509_V_OK {
             chain.verifiedExpiry = verified.compactMap(\.expiry).min()
             return Result(chain: chain)
         }
         guard !self.isInsecure else { return Result(chain: chain) }
         let error = CertificateError(
-            verifyResult: Int(code), text: String(cString: X509_verify_cert_error_string(Int(code))))
+            verifyResult: Int(code), text: String(cString: X509_verify_cert_error_string(Int(code))),
+            authority: authority)
         return Result(chain: chain, problem: error.description(of: own.summary, host: self.host))
     }
 
-    // The result (X509_V_*), and the chain up to the trusted certificate.
-    private func chain(of own: X509Certificate, _ sent: [X509Certificate]) -> (Int32, [X509Certificate]) {
+    // The result (X509_V_*), the chain up to the trusted certificate, and the authority that ended it.
+    private func chain(
+        of own: X509Certificate, _ sent: [X509Certificate]
+    ) -> (Int32, [X509Certificate], RefusedAuthority?) {
         defer { ERR_clear_error() }
-        let noMemory: (Int32, [X509Certificate]) = (X509_V_ERR_OUT_OF_MEM, [])
+        let noMemory: (Int32, [X509Certificate], RefusedAuthority?) = (X509_V_ERR_OUT_OF_MEM, [], nil)
         guard let store = X509_STORE_new() else { return noMemory }
         defer { X509_STORE_free(store) }
         if let authorities = self.authorities {
@@ -67,9 +70,10 @@ package struct CertificateVerifier: Sendable {
         }
         guard X509_verify_cert(context) == 1 else {
             let code = X509_STORE_CTX_get_error(context)
-            return (code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code, [])
+            let authority = X509Certificate.refusedAuthority(context, among: sent)
+            return (code == X509_V_OK ? X509_V_ERR_UNSPECIFIED : code, [], authority)
         }
-        return (X509_V_OK, X509Certificate.all(in: X509_STORE_CTX_get0_chain(context)))
+        return (X509_V_OK, X509Certificate.all(in: X509_STORE_CTX_get0_chain(context)), nil)
     }
 
     // Like libssl by default and curl(1): an intermediate authority may be trusted as well.

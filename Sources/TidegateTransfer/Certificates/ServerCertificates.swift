@@ -9,6 +9,8 @@ final class ServerCertificates {
     let chain: [X509Certificate]
     /// The result of the verification (X509_V_ERR_*, X509_STORE_CTX_get_error(3)); 0 is success.
     let verifyResult: Int
+    /// The authority at which the verification ended; nil if it ended at the server's own certificate, or well.
+    let refusedAuthority: RefusedAuthority?
     private let version: String
     private let cipher: String
     /// The cipher suite as IANA names it.
@@ -21,7 +23,9 @@ final class ServerCertificates {
         self.verifyResult = verifyResult
         let isVerified = verifyResult == Int(X509_V_OK)
         let own = X509_STORE_CTX_get0_cert(store).flatMap { X509Certificate(retaining: $0) }
-        self.sent = Self.certificates(X509_STORE_CTX_get0_untrusted(store), after: own)
+        let sent = Self.certificates(X509_STORE_CTX_get0_untrusted(store), after: own)
+        self.sent = sent
+        self.refusedAuthority = isVerified ? nil : X509Certificate.refusedAuthority(store, among: sent)
         self.chain = isVerified ? Self.certificates(X509_STORE_CTX_get0_chain(store), after: own) : self.sent
         self.version = ssl.flatMap { SSL_get_version($0) }.map { String(cString: $0) } ?? ""
         let agreed = ssl.flatMap { SSL_get_pending_cipher($0) ?? SSL_get_current_cipher($0) }
@@ -65,7 +69,7 @@ final class ServerCertificates {
     func problem(for host: String) -> CertificateError? {
         guard self.isVerified else {
             let text = X509_verify_cert_error_string(self.verifyResult).map { String(cString: $0) } ?? ""
-            return CertificateError(verifyResult: self.verifyResult, text: text)
+            return CertificateError(verifyResult: self.verifyResult, text: text, authority: self.refusedAuthority)
         }
         return self.chain.first?.isFor(host) == true ? nil : .wrongName
     }

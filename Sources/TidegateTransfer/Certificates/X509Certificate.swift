@@ -2,6 +2,7 @@ internal import CLinux
 internal import COpenSSL
 internal import Foundation
 internal import TidegateCore
+internal import TidegateLoop
 
 /// A certificate parsed by libcrypto.
 final class X509Certificate {
@@ -33,6 +34,16 @@ final class X509Certificate {
         (0..<tg_x509_count(stack)).compactMap { position in
             tg_x509_at(stack, position).flatMap { X509Certificate(retaining: $0) }
         }
+    }
+
+    /// The authority at which a verification ended; nil if it ended at the server's own certificate, or well.
+    static func refusedAuthority(_ context: OpaquePointer, among sent: [X509Certificate]) -> RefusedAuthority? {
+        guard X509_STORE_CTX_get_error(context) != X509_V_OK, X509_STORE_CTX_get_error_depth(context) > 0,
+            let own = X509_STORE_CTX_get_current_cert(context).flatMap({ X509Certificate(retaining: $0) })
+        else { return nil }
+        // An authority is judged before the server's own certificate, which may have expired as well.
+        if let end = sent.first?.expiry, end < SystemClock().wall() { return nil }
+        return RefusedAuthority(own.summary, isSent: sent.contains { $0.isEqual(to: own) })
     }
 
     /// Every certificate of a PEM text, up to the first malformed one.
@@ -169,6 +180,11 @@ final class X509Certificate {
             withObject(Names.self, at: context, else: ()) { $0.texts.append(text) }
         }
         return names.texts
+    }
+
+    /// True if it names a host beside its subject (subjectAltName, RFC 5280).
+    var namesHosts: Bool {
+        self.collectedNames(by: tg_x509_names).contains { $0.hasPrefix("DNS:") || $0.hasPrefix("IP Address:") }
     }
 
     private var names: [String] {

@@ -196,7 +196,7 @@ enum IdleSocket {
 struct LocalPorts {
     private var sockets: [(descriptor: Int32, port: UInt16)] = []
     /// Sockets with a known local port that no other socket uses.
-    private var byPort = IntegerMap<Int32>()
+    private var byPort: [UInt64: Int32] = [:]
     private var hasUnnamed = false
 
     /// Records an opened socket.

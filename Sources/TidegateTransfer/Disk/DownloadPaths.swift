@@ -1,7 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
 package import TidegateCore
-internal import TidegateLoop
 
 /// The files of a download: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
 package struct DownloadPaths: Sendable, Hashable {
@@ -103,14 +102,14 @@ package struct DownloadPaths: Sendable, Hashable {
         let (directory, subject) = (self.directory, "the directory \(self.directory)")
         var status = stat()
         guard directory.status(&status) == 0 else {
-            let problem = errno == ENOENT ? "does not exist" : "cannot be read: \(LoopError.text(of: errno))"
+            let problem = errno == ENOENT ? "does not exist" : "cannot be read: \(SystemError.message(errno))"
             throw FileError(operation: problem, path: subject)
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw FileError(operation: "is not a directory", path: directory.path)
         }
         guard directory.isAccessible(W_OK | X_OK) else {
-            throw FileError(operation: "cannot be written: \(LoopError.text(of: errno))", path: subject)
+            throw FileError(operation: "cannot be written: \(SystemError.message(errno))", path: subject)
         }
         // The longest name is that of the record while it is written.
         let limit = pathconf(directory.path, Int32(_PC_NAME_MAX))

@@ -122,21 +122,41 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     func followingLinks() throws(FileError) -> FileLocation {
         var file = self
         for _ in 0..<40 {
-            guard !file.isConfined, let target = file.linkTarget, !file.realDirectory.hasPrefix("/proc/") else {
-                return file
-            }
-            var status = stat()
-            try FileError.check(file.directory.status(&status), "stat", file.directory.path)
-            guard geteuid() != 0 || (status.st_uid == 0 && status.st_mode & 0o022 == 0) else {
-                let problem = "is a symbolic link in a directory that others can write, and root does not follow it"
-                throw FileError(operation: "\(problem); name the file to which it leads", path: file.path)
-            }
+            guard !file.isConfined else { return file }
+            try file.checkDirectories()
+            guard let target = file.linkTarget, !file.realDirectory.hasPrefix("/proc/") else { return file }
+            try file.checkLink()
             guard let text = String(validating: target, as: UTF8.self) else {
                 throw FileError(operation: "is a symbolic link to a name that is not UTF-8", path: file.path)
             }
             file = FileLocation(target.first == UInt8(ascii: "/") ? text : file.parts.prefix + text)
         }
         throw FileError(operation: "is a symbolic link that leads back to itself", path: self.path)
+    }
+
+    // Throws for root if others could have made one of the links on the way to this file's directory.
+    private func checkDirectories() throws(FileError) {
+        guard geteuid() == 0 else { return }
+        var place = self.directory
+        for _ in 0..<40 {
+            var link = place
+            while link.linkTarget == nil, link != link.directory { link = link.directory }
+            guard let target = link.linkTarget, let text = String(validating: target, as: UTF8.self) else { return }
+            try link.checkLink()
+            let rest = place.path.dropFirst(link.path.count)
+            place = FileLocation((text.hasPrefix("/") ? text : link.parts.prefix + text) + rest)
+        }
+        throw FileError(operation: "leads through symbolic links that lead back to themselves", path: self.path)
+    }
+
+    // Throws for root if others could have made this symbolic link.
+    private func checkLink() throws(FileError) {
+        var status = stat()
+        try FileError.check(self.directory.status(&status), "stat", self.directory.path)
+        guard geteuid() != 0 || (status.st_uid == 0 && status.st_mode & 0o022 == 0) else {
+            let problem = "is a symbolic link in a directory that others can write, and root does not follow it"
+            throw FileError(operation: "\(problem); name the file to which it leads", path: self.path)
+        }
     }
 
     /// The text of the symbolic link; nil if the file is none.
@@ -272,7 +292,7 @@ package struct FileError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         guard self.code != 0 else { return "\(self.path) \(self.operation)" }
-        return "\(self.path): \(self.operation): \(LoopError.text(of: self.code))"
+        return "\(self.path): \(self.operation): \(SystemError.message(self.code))"
     }
 
     /// Returns the result of a system call; throws if it is negative, unless errno is the allowed one.

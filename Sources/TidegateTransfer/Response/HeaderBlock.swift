@@ -46,14 +46,10 @@ package struct HeaderBlock: Sendable {
 
     /// The status in a status line at the start; nil without one.
     static func status(in bytes: [UInt8]) -> Int? {
-        guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4
+        guard let space = bytes.prefix(12).firstIndex(of: UInt8(ascii: " ")), bytes.count >= space + 4,
+            let status = self.count(bytes[space + 1...space + 3]), (100...599).contains(status)
         else { return nil }
-        var status = 0
-        for byte in bytes[space + 1...space + 3] {
-            guard (0x30...0x39).contains(byte) else { return nil }
-            status = status * 10 + Int(byte - 0x30)
-        }
-        return (100...599).contains(status) ? status : nil
+        return Int(status)
     }
 
     private func forEach(_ name: StaticString, _ visit: (Range<Int>) -> Bool) {
@@ -153,15 +149,8 @@ package struct HeaderBlock: Sendable {
 
     /// Parses a number of decimal digits only; nil for anything else and on overflow.
     static func count(_ digits: some Collection<UInt8>) -> Int64? {
-        var number: Int64 = 0
-        for byte in digits {
-            guard (0x30...0x39).contains(byte) else { return nil }
-            let scaled = number.multipliedReportingOverflow(by: 10)
-            let sum = scaled.partialValue.addingReportingOverflow(Int64(byte - 0x30))
-            guard !scaled.overflow, !sum.overflow else { return nil }
-            number = sum.partialValue
-        }
-        return digits.isEmpty ? nil : number
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+        return Int64(String(decoding: digits, as: UTF8.self))
     }
 }
 

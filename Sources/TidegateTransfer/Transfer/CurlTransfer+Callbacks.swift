@@ -284,7 +284,7 @@ extension CurlTransfer {
     // MARK: - Trust
 
     fileprivate func verify(_ store: OpaquePointer) -> Bool {
-        let isVerified = X509_verify_cert(store) == 1
+        let isVerified = X509_verify_cert(store) == 1 && !self.lacksNames(store)
         let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()).map { OpaquePointer($0) }
         let certificates = ServerCertificates(
             store, of: ssl, verifyResult: Int(isVerified ? X509_V_OK : X509_STORE_CTX_get_error(store)))
@@ -305,6 +305,15 @@ extension CurlTransfer {
             return false
         }
         X509_STORE_CTX_set_error(store, X509_V_OK)
+        return true
+    }
+
+    // Whether the certificate names no host and the request needs that; libcurl would take the subject's name.
+    private func lacksNames(_ store: OpaquePointer) -> Bool {
+        guard let tls = self.request?.value.tls, tls.requiresNames, tls.verifiesName, !tls.isInsecure,
+            let own = X509_STORE_CTX_get0_cert(store).flatMap({ X509Certificate(retaining: $0) }), !own.namesHosts
+        else { return false }
+        X509_STORE_CTX_set_error(store, X509_V_ERR_HOSTNAME_MISMATCH)
         return true
     }
 

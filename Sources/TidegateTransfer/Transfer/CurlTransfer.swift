@@ -258,10 +258,7 @@ struct TransferReports {
     }
 
     /// Takes the pending reports.
-    mutating func take() -> Kinds {
-        defer { self.pending = [] }
-        return self.pending
-    }
+    mutating func take() -> Kinds { exchange(&self.pending, with: []) }
 
     mutating func clear() {
         self.pending = []
@@ -328,7 +325,7 @@ struct TransferTimestamps {
 struct TransferTable {
     private var all: [CurlTransfer] = []
     private var free: [Int] = []
-    private var byAttempt = IntegerMap<CurlTransfer>()
+    private var byAttempt: [UInt64: CurlTransfer] = [:]
 
     subscript(number: Int) -> CurlTransfer? { self.all.indices.contains(number) ? self.all[number] : nil }
 

@@ -119,7 +119,8 @@ struct OutcomeBuilder {
         guard self.code == CURLE_PEER_FAILED_VERIFICATION else { return nil }
         return CertificateError(
             verifyResult: self.transfer.connection.chainError ?? 0,
-            text: self.transfer.easy.errorMessage ?? CurlError.text(of: self.code))
+            text: self.transfer.easy.errorMessage ?? CurlError.text(of: self.code),
+            authority: self.transfer.connection.certificates?.refusedAuthority)
     }
 
     private func handshake(_ failure: TaskFailure) -> HandshakeFailure? {
@@ -181,7 +182,7 @@ struct OutcomeBuilder {
             let file = tls.crlFile ?? ""
             let problem =
                 Self.revocationListProblem(of: self.transfer, CURLE_PEER_FAILED_VERIFICATION)
-                ?? (access(file, R_OK) == 0 ? "it has no CRL in PEM form" : LoopError.text(of: errno))
+                ?? (access(file, R_OK) == 0 ? "it has no CRL in PEM form" : SystemError.message(errno))
             return "the CRL file \(file) cannot be used: \(problem)"
         case CURLE_SSL_CLIENTCERT where tls.clientCertificate != nil || tls.inline.certificate != nil:
             return "the server refused the client certificate" + (tls.clientCertificate.map { " \($0)" } ?? "")
@@ -215,7 +216,7 @@ struct OutcomeBuilder {
         guard let file = self.transfer.request?.value.tls.caFile else {
             return "the system's authorities cannot be read"
         }
-        let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : LoopError.text(of: errno)
+        let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : SystemError.message(errno)
         return "the file of authorities \(file) cannot be used: \(reason)"
     }
 
@@ -257,7 +258,7 @@ extension TLSOptions {
         guard self.inline == InlinePEM(), let file = self.clientCertificate else { return nil }
         let keyFile = self.clientKey ?? file
         for (kind, file) in [("certificate", file), ("key", keyFile)] where access(file, R_OK) != 0 {
-            return "the client \(kind) \(file) cannot be used: \(LoopError.text(of: errno))"
+            return "the client \(kind) \(file) cannot be used: \(SystemError.message(errno))"
         }
         let identity = ClientIdentity(
             certificate: Array(FileManager.default.contents(atPath: file) ?? Data()),

@@ -32,7 +32,7 @@ for name, fault, party, hop in HOPS:
 provider("the servers are dead, and the rest of the internet answers", home(), fresh("core"), dead("servers"),
     ask(HOST, URL, right="resolver", rung="dns", says=r"203\.0\.113\.53"),
     ask(ADDRESS, right="path", rung="tcp", says=r"100\.65\.1\.1"), ask(ADDRESS6, right="theirs", rung="tcp"),
-    watch="path")
+    watch="resolver path")
 provider("the router forwarded nothing before the sidecar started", home(), nothing_forwarded("router"),
     ask(URL, ADDRESS, HOST, right="upstream", rung="internet", says=r"192\.168\.1\.1"), before=None)
 provider("the provider is dead, and an internet check fails as well", home(), dead("provider"),

@@ -122,6 +122,59 @@ import TidegateCEL
                 == .token(scheme: "Bearer", .text("t")))
     }
 
+    @Test("Templates that leave a value empty leave the default, as in blackbox_exporter")
+    func emptyValues() throws {
+        let module = try Self.module(
+            """
+            prober: http
+            timeout: ~
+            http:
+              method: ""
+              proxy_url: ""
+              proxy_from_environment: no
+              compression: ""
+              body_file: ""
+              headers: {X-Empty: , X-Word: yes}
+              bearer_token: ""
+              bearer_token_file: ""
+              basic_auth: {username: u, password: p, password_file: ""}
+              tls_config: {ca_file: "", cert_file: "", key_file: ""}
+            """)
+        var expected = HTTPProbeOptions()
+        expected.headers = [try HTTPField("X-Empty", ""), try HTTPField("X-Word", "yes")]
+        expected.authorization = .basic(user: .text("u"), password: .text("p"))
+        #expect(module.http == expected && module.timeout == nil)
+        #expect(
+            try Self.module("prober: http\nhttp: {authorization: {type: \"\", credentials: t}}").http?.authorization
+                == .token(scheme: "Bearer", .text("t")))
+    }
+
+    @Test("Words are taken as Go's decoder takes them: families, booleans and methods in any case, and merge keys")
+    func spellings() throws {
+        for (word, family) in [("ipv4", AddressFamily.ipv4), ("IPv4", .ipv4), ("IP4", .ipv4), ("ip6", .ipv6)] {
+            let module = try Self.module("prober: icmp\nicmp: {preferred_ip_protocol: \(word)}")
+            #expect(module.icmp?.family.family == family, "\(word)")
+        }
+        let http = try Self.module("prober: http\nhttp: {fail_if_not_ssl: True, enable_http2: off, method: get}").http
+        #expect(http?.failsIfNotTLS == true && http?.allowsHTTP2 == false && http?.method == "get")
+        let modules = try Configuration.parse(
+            """
+            modules:
+              a: &a
+                prober: http
+                timeout: 3s
+                http: &h {method: HEAD, fail_if_ssl: true}
+              m:
+                <<: *a
+                http: {<<: *h, fail_if_ssl: no, valid_status_codes: [404]}
+            """, file: "b.yml"
+        ).probes.modules
+        let merged = try #require(modules["m"])
+        #expect(merged.timeout == .seconds(3) && merged.http?.method == "HEAD")
+        #expect(merged.http?.validStatuses == [404] && merged.http?.failsIfTLS == false)
+        #expect(!merged.text.contains("<<") && merged.text.contains("timeout: 3s"))
+    }
+
     @Test("A module keeps the options of its own prober, wherever they are, and the blocks of others are validated")
     func foreignBlocks() throws {
         let module = try Self.module("http: {method: POST}\nicmp: {ttl: 5}\ntcp: {tls: true}\nprober: icmp")
@@ -235,8 +288,8 @@ import TidegateCEL
                 "b.yml:1: modules.m.http.compression: \"zip\" is not one of gzip, deflate, br, identity"
             ),
             (
-                "{prober: http, http: {preferred_ip_protocol: ipv4}}",
-                "b.yml:1: modules.m.http.preferred_ip_protocol: \"ipv4\" is not ip4 or ip6"
+                "{prober: http, http: {preferred_ip_protocol: ipv6}}",
+                "b.yml:1: modules.m.http.preferred_ip_protocol: \"ipv6\" is not ip4 or ip6"
             ),
             (
                 "{prober: http, http: {body_size_limit: many}}",

@@ -79,7 +79,7 @@ import TidegateProbes
                 tls_config: {ca_ref: r}
           token: {prober: http, http: {bearer_token: t, proxy_url: http://proxy.example}}
           file: {prober: http, http: {bearer_token_file: /t}}
-          scheme: {prober: http, http: {authorization: {credentials_ref: r}}}
+          scheme: {prober: http, http: {preferred_ip_protocol: ipv6, authorization: {credentials_ref: r}}}
           ping: {prober: icmp, icmp: {preferred_ip_protocol: ip4, dont_fragment: true, source_ip_address: 192.0.2.1}}
           name:
             prober: dns
@@ -146,7 +146,7 @@ import TidegateProbes
             }
         }
         let refused = try Self.differences(Self.everything).filter { $0.here?.hasPrefix("refused: ") != false }
-        #expect(refused.count == 20 && refused.allSatisfy { $0.here?.contains("unknown key") == false }, "\(refused)")
+        #expect(refused.count == 21 && refused.allSatisfy { $0.here?.contains("unknown key") == false }, "\(refused)")
     }
 
     private static func paths(_ fields: [FieldText], below path: String = "") -> [String] {
@@ -167,6 +167,9 @@ import TidegateProbes
                 "{prober: http, http: {preferred_ip_protocol: ip4, ip_protocol_fallback: true}}",
                 ["preferred_ip_protocol"]
             ),
+            ("{prober: http, http: {preferred_ip_protocol: ip4, ip_protocol_fallback: no}}", []),
+            ("{prober: http, http: {proxy_url: http://a:80, skip_resolve_phase_with_proxy: on}}", []),
+            ("{prober: http, http: {proxy_url: \"\", compression: \"\"}}", []),
             ("{prober: http, http: {preferred_ip_protocol: null, compression: null, basic_auth: null}}", []),
             ("{prober: http, http: {compression: identity}}", []),
             ("{prober: http, http: {compression: gzip, headers: {accept-encoding: gzip}}}", []),

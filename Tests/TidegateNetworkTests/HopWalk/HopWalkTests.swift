@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import Synchronization
 internal import Testing
 internal import TidegateCore
@@ -59,6 +60,29 @@ struct HopWalkTests {
         let sockets = NamespaceCommand.run(["ip", "netns", "exec", self.hosts.here.name, "ss", "-Htan"])
         #expect(sockets.output == "", "no connection is left, not even one that waits for its end")
         withExtendedLifetime(listener) {}
+    }
+
+    @Test("A name server gets whole questions only, and its answer shows that it is reached")
+    func nameServer() async throws {
+        let script = """
+            import socket, struct
+            server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            server.bind(("0.0.0.0", 53))
+            print("ready", flush=True)
+            while True:
+                packet, client = server.recvfrom(512)
+                head, question = struct.unpack("!6H", packet[:12]), packet[12:]
+                print("root" if head[1:] == (0, 1, 0, 0, 0) and question == bytes([0, 0, 1, 0, 1]) else packet, flush=True)
+                server.sendto(packet[:2] + bytes([0x80, 0]) + packet[4:], client)
+            """
+        let server = try Program(self.hosts.server.inside(["python3", "-c", script]))
+        #expect(await eventually { server.outputSoFar == "ready\n" })
+        let result = try await self.result(Self.v4, port: 53)
+        #expect(result.hops.count == 3 && result.isDestinationReached, "\(result)")
+        #expect(await eventually { server.outputSoFar.contains("root\n") })
+        #expect(Set(server.outputSoFar.split(separator: "\n")) == ["ready", "root"])
+        server.signal(SIGKILL)
+        _ = await server.finish()
     }
 
     @Test("A provider that does not forward: nothing beyond the gateway, for a second", arguments: [v4, v6])

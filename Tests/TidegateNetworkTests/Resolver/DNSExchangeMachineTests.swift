@@ -25,6 +25,14 @@ import TidegateCore
         #expect(machine.handle(.limitReached) == [.finish(.timedOut)])
     }
 
+    @Test("With use-vc a question goes over TCP from the start")
+    func stream() {
+        var machine = DNSExchangeMachine()
+        machine.usesTCP = true
+        #expect(machine.handle(.begin) == [.openStream])
+        #expect(machine.handle(.received(.whole(self.answer))) == [.finish(self.answer)])
+    }
+
     @Test("A question finishes once, whatever follows")
     func once() {
         var machine = self.begun()

@@ -46,6 +46,7 @@ import TidegateCore
     @Test("Options are clamped to glibc's bounds, and unknown ones ignored")
     func options() {
         #expect(self.read("options ndots:3 timeout:2 attempts:4 rotate edns0 trust-ad\n").ndots == 3)
+        #expect(self.read("options edns0 use-vc").usesTCP && !self.read("options use-vcx").usesTCP)
         #expect(self.read("options ndots:99 timeout:999999999999").ndots == 15)
         #expect(self.read("options ndots:-4 timeout:0").ndots == 0)
         #expect(self.read("options ndots rotated timeout").ndots == 1)

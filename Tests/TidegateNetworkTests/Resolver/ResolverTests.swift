@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 import TidegateCore
-import TidegateNetwork
+@testable import TidegateNetwork
 import TidegateTestKit
 
 /// The resolver with a scripted lookup.
@@ -17,6 +17,12 @@ import TidegateTestKit
         let resolver = Resolver(time: ManualTime()) { _ in .failure(.failed) }
         #expect(await self.ask(resolver, "192.0.2.1") == .success([Self.answer]))
         #expect(resolver.cached("192.0.2.1") == [Self.answer])
+    }
+
+    @Test("A name below localhost is this host's, without a server", arguments: ["app.localhost", "A.B.LocalHost"])
+    func localhost(_ name: String) throws {
+        let addresses = try SystemLookup.resolve(name).get()
+        #expect(addresses == [try #require(IPAddress("127.0.0.1")), try #require(IPAddress("::1"))])
     }
 
     @Test("Concurrent requests for a name share one lookup")

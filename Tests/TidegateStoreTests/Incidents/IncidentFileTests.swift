@@ -3,6 +3,7 @@ import GRDB
 import Testing
 import TidegateCore
 import TidegateLoop
+import TidegateSession
 import TidegateTestKit
 
 @testable import TidegateIncidents
@@ -235,11 +236,14 @@ import TidegateTestKit
     @Test("Incidents are read while a change waits for the disk")
     func reader() async throws {
         let directory = try TestDirectory()
-        let (begun, written) = (Latch(), Latch())
+        let (started, begun, written) = (Latch(), Latch(), Latch())
         var dependencies = Journal.Dependencies(
             boot: "test", time: SystemClock(), onCommit: { if case .before = $0 { begun.open() } })
         dependencies.flushDelay = .milliseconds(1)
         let journal = try Journal(directory: directory.state, dependencies: dependencies)
+        // The journal's thread begins by removing what is too old.
+        journal.list(.unfinished) { _ in started.open() }
+        #expect(await eventually { started.isOpen })
         var configuration = GRDB.Configuration()
         configuration.allowsUnsafeTransactions = true
         let other = try DatabaseQueue(path: directory.journalFile, configuration: configuration)

@@ -16,9 +16,9 @@ enum HTTPProbeSchema {
         .value("no_follow_redirects", .boolean) { $0.followsRedirects = !$1 },
         .value("follow_redirects", \.followsRedirects, .boolean),
         .value("enable_http2", \.allowsHTTP2, .boolean),
-        .value("method", \.method, .method),
+        .value("method", \.method, .sentMethod),
         .headers("headers") { options, field in options.headers.append(field) },
-        .value("body", .text) { $0.body = .text($1) }, .value("body_file", .path) { $0.body = .file($1) },
+        .value("body", .text) { $0.body = .text($1) }, .file("body_file") { $0.body = .file($1) },
         .value("compression", \.coding, .bodyCoding),
         .value("body_size_limit", \.maxBodyBytes, .base2Bytes),
     ]
@@ -39,7 +39,7 @@ enum HTTPProbeSchema {
     private static let client: [Field<HTTPProbeOptions>] =
         HTTPClientSchema.authorization() + [
             .section("tls_config", \.tls, ProbeSchema.tls, check: ProbeSchema.checkTLS),
-            .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
+            .value("proxy_url", \.proxy.both, ValueParser<String?>.optionalProxy),
             .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
             // Read with the file; a later reload sees the same environment, which is the process's own.
             .value("proxy_from_environment", .boolean) { options, isWanted in
@@ -97,8 +97,10 @@ enum HTTPClientSchema {
             .section("authorization", from: { _ in SecretKeys() }, SecretKeys.token, check: SecretKeys.checkScheme) {
                 $0.authorization = .token(scheme: $1.scheme, $1.secret)
             },
-            .value("bearer_token", .text) { $0.authorization = .token(scheme: "Bearer", .text($1)) },
-            .value("bearer_token_file", .path) { $0.authorization = .token(scheme: "Bearer", .file($1)) },
+            .value("bearer_token", .text) { options, token in
+                if !token.isEmpty { options.authorization = .token(scheme: "Bearer", .text(token)) }
+            },
+            .file("bearer_token_file") { $0.authorization = .token(scheme: "Bearer", .file($1)) },
             .section("oauth2", from: { _ in OAuth2Options() }, Self.oauth2, check: Self.checkOAuth2) {
                 $0.oauth2 = $1
             },
@@ -115,14 +117,14 @@ enum HTTPClientSchema {
     private static let oauth2: [Field<OAuth2Options>] = [
         .value("client_id", \.clientID, .text, isRequired: true),
         .value("client_secret", .text) { $0.clientSecret = .text($1) },
-        .value("client_secret_file", .path) { $0.clientSecret = .file($1) },
+        .file("client_secret_file") { $0.clientSecret = .file($1) },
         .value("token_url", \.tokenURL, ValueParser<HTTPURL>.text("a URL") { try HTTPURL($0) }),
         .list("scopes", \.scopes, .text),
         .mapping("endpoint_params") { options, entry throws(TextError) in
-            options.parameters[entry.key] = try ValueParser<String>.text.parse(entry.value)
+            options.parameters[entry.key] = try ValueParser<String>.textOrNothing.parse(entry.value)
         },
         .section("tls_config", \.tls, ProbeSchema.tls, check: ProbeSchema.checkTLS),
-        .value("proxy_url", \.proxy.both, ValueParser<String>.proxy),
+        .value("proxy_url", \.proxy.both, ValueParser<String?>.optionalProxy),
         .value("no_proxy", .text) { $0.proxy.exceptions = ProxyPolicy.exceptions($1) },
         .notAvailable("client_secret_ref"), .notAvailable("proxy_from_environment"),
         .notAvailable("proxy_connect_header"), .notAvailable("grant_type"),
@@ -199,14 +201,15 @@ struct SecretKeys: Sendable {
     var secret = Secret.text("")
 
     static let basic: [Field<SecretKeys>] = [
-        .value("username", .text) { $0.user = .text($1) }, .value("username_file", .path) { $0.user = .file($1) },
-        .value("password", .text) { $0.secret = .text($1) }, .value("password_file", .path) { $0.secret = .file($1) },
+        .value("username", .text) { $0.user = .text($1) }, .file("username_file") { $0.user = .file($1) },
+        .value("password", .text) { $0.secret = .text($1) }, .file("password_file") { $0.secret = .file($1) },
         .notAvailable("username_ref"), .notAvailable("password_ref"),
     ]
 
     static let token: [Field<SecretKeys>] = [
-        .value("type", \.scheme, .text), .value("credentials", .text) { $0.secret = .text($1) },
-        .value("credentials_file", .path) { $0.secret = .file($1) }, .notAvailable("credentials_ref"),
+        .value("type", .text) { $0.scheme = $1.isEmpty ? "Bearer" : $1 },
+        .value("credentials", .text) { $0.secret = .text($1) },
+        .file("credentials_file") { $0.secret = .file($1) }, .notAvailable("credentials_ref"),
     ]
 
     /// Rejects the scheme Basic, which has its own keys.

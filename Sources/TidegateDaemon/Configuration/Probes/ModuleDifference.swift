@@ -27,7 +27,7 @@ package struct ModuleDifference: Sendable, Hashable {
                 if row.condition == .isRefused {
                     found += refusals.map { ModuleDifference(refused: $0, of: row) }
                     problems.removeAll(where: refusals.contains)
-                } else if refusals.isEmpty, key.entry.value.isGiven {
+                } else if refusals.isEmpty, key.entry.value.isGiven, !key.entry.value.isEmptyText {
                     found.append(ModuleDifference(key.entry, of: row))
                 }
             }

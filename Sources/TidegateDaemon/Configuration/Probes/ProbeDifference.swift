@@ -24,7 +24,8 @@ struct ProbeDifference: Sendable {
 
     /// True if the row applies to modules with this key.
     func isDecided(by key: ModuleKey) -> Bool {
-        let given = "\(key.path)=\(key.entry.value.text ?? "")"
+        let value = key.entry.value.text ?? ""
+        let given = "\(key.path)=\(ValueParser<Bool>.truth(of: value).map { "\($0)" } ?? value)"
         return self.keys.contains { fnmatch($0, key.path, 0) == 0 || $0 == given } && key.meets(self.condition)
     }
 
@@ -32,6 +33,9 @@ struct ProbeDifference: Sendable {
     static let all = """
         address family of a name with both | the preferred one (by default IPv6), routed or not | the preferred one if \
         it is routed, else the other one, unless `ip_protocol_fallback` is false | *.preferred_ip_protocol | fallsBack
+        `preferred_ip_protocol` with another word than ip4, ipv4 and ip6 | means IPv4, even `ipv6` | refused | \
+        *.preferred_ip_protocol | isRefused
+        more than one document in a file | the first one is read | refused
         a target whose path is lost | asked until the timeout | fails immediately, with `probe_gated` 1
         how the last reload went | `blackbox_exporter_config_last_reload_successful`, `…_success_timestamp_seconds` | \
         `tidegate_config_last_reload_successful`, `…_success_timestamp_seconds`
@@ -147,7 +151,8 @@ struct ModuleKey {
     func meets(_ condition: ProbeDifference.Condition?) -> Bool {
         switch (condition, self.module.prober) {
         case (nil, _), (.isRefused, _): true
-        case (.fallsBack, _): self.section.value(of: "ip_protocol_fallback")?.text != "false"
+        case (.fallsBack, _):
+            self.section.value(of: "ip_protocol_fallback")?.text.flatMap { ValueParser<Bool>.truth(of: $0) } != false
         case (.hasNoBlock, _): self.section.value(of: self.module.prober.name)?.isGiven != true
         // True of every key but the names of header fields that are no secret.
         case (.isCredential, _): self.module.prober.name != "unix" && SecretHeader.mayBeSecret(self.entry.key)

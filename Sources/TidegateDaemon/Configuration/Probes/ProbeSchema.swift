@@ -187,9 +187,9 @@ enum ProbeSchema {
     /// The keys of a module's `tls_config`.
     static let tls: [Field<ProbeTLSOptions>] =
         [
-            .value("ca", \.ca, Self.certificates), .value("ca_file", \.caFile, .path),
-            .value("cert", \.certificate, Self.certificates), .value("cert_file", \.certificateFile, .path),
-            .value("key", \.key, Self.privateKey), .value("key_file", \.keyFile, .path),
+            .value("ca", \.ca, Self.certificates), .value("ca_file", \.caFile, .optionalPath),
+            .value("cert", \.certificate, Self.certificates), .value("cert_file", \.certificateFile, .optionalPath),
+            .value("key", \.key, Self.privateKey), .value("key_file", \.keyFile, .optionalPath),
             .value("server_name", \.serverName, .serverName),
             .value("insecure_skip_verify", \.isInsecure, .boolean),
             .value("min_version", \.minVersion, .tlsVersion), .value("max_version", \.maxVersion, .tlsVersion),

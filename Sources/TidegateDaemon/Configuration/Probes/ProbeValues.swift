@@ -17,17 +17,21 @@ extension ValueParser<CELExpression> {
 }
 
 extension ValueParser<AddressFamily> {
-    /// blackbox_exporter treats an empty text as its default.
+    /// Every word but `ip6` means IPv4 to blackbox_exporter, whose default an empty text is.
     static let ipProtocol = ValueParser.text("ip4 or ip6", or: "is not ip4 or ip6") {
-        ["ip4": AddressFamily.ipv4, "ip6": .ipv6, "": .ipv6][$0]
+        ["ip6", ""].contains($0) ? AddressFamily.ipv6 : ["ip4", "ipv4"].contains($0.lowercased()) ? .ipv4 : nil
     }
 }
 
-extension ValueParser<BodyCoding> {
-    static let bodyCoding = ValueParser<BodyCoding>.text(
-        "a compression", or: "is not one of \(BodyCoding.allCases.map(\.rawValue).joined(separator: ", "))"
-    ) {
-        BodyCoding(rawValue: $0.lowercased())
+extension ValueParser<BodyCoding?> {
+    /// An empty text means that bodies are used as received.
+    static let bodyCoding = ValueParser.text("a compression") { text in
+        guard !text.isEmpty else { return nil }
+        guard let coding = BodyCoding(rawValue: text.lowercased()) else {
+            let names = BodyCoding.allCases.map(\.rawValue).joined(separator: ", ")
+            throw TextError("\"\(text)\" is not one of \(names)")
+        }
+        return coding
     }
 }
 
@@ -120,9 +124,27 @@ extension ValueParser<String?> {
         // Without the trailing dot of the root, which neither handshakes nor certificates contain.
         return target.host
     }
+
+    /// The path of a file; an empty text means none.
+    static let optionalPath = ValueParser.text("a path") { text in
+        guard !text.hasSuffix("/") else { throw TextError("\"\(text)\" is not a file path") }
+        return text.isEmpty ? nil : text
+    }
+
+    /// A proxy; an empty text means none.
+    static let optionalProxy = ValueParser.text("a proxy") { text in
+        guard !text.isEmpty else { return nil }
+        _ = try Proxy(text)
+        return text
+    }
 }
 
 extension ValueParser<String> {
+    /// A method in the letters of the file; an empty text means GET.
+    static let sentMethod = ValueParser.text("a method", or: "is not a method (such as GET or POST)") {
+        $0.isEmpty ? "GET" : HTTPRequest.Method($0) == nil ? nil : $0
+    }
+
     /// An interface name, at most IFNAMSIZ - 1 bytes long.
     static let interface = ValueParser.matching("the name of an interface", or: "is not the name of an interface") {
         (1...15).contains($0.utf8.count) && !$0.contains { $0 == "/" || $0.isWhitespace }

@@ -42,10 +42,7 @@ final class FileThread<Value: Sendable>: Sendable {
 
     /// Runs `work` unless earlier work is still running; returns its value if it takes no longer than `limit`.
     func answer(within limit: Duration, to work: @escaping @Sendable () -> Value) -> Answer {
-        let wasBusy = self.state.withLock { state in
-            defer { state.isBusy = true }
-            return state.isBusy
-        }
+        let wasBusy = self.state.withLock { exchange(&$0.isBusy, with: true) }
         if !wasBusy {
             self.thread.send { [self] in
                 let value = work()
@@ -57,10 +54,7 @@ final class FileThread<Value: Sendable>: Sendable {
         guard poll(&ready, 1, wasBusy ? 0 : Int32(limit / .milliseconds(1))) > 0 else { return wasBusy ? .busy : .late }
         var byte: [UInt8] = [0]
         _ = read(self.done.read, &byte, 1)
-        let value = self.state.withLock { state in
-            defer { state = State() }
-            return state.value
-        }
+        let value = self.state.withLock { exchange(&$0, with: State()).value }
         return value.map(Answer.value) ?? .late
     }
 }

@@ -63,10 +63,7 @@ final class WebFileSource: AccessPolicyLoader {
         let look: @Sendable () -> WebFile? = { last.isCurrent ? nil : read(path, time.wall()) }
         switch self.thread?.answer(within: WebFileSource.limit, to: look) ?? .value(look()) {
         case .value(let next):
-            let wasSilent = self.state.withLock { state in
-                defer { state.isSilent = false }
-                return state.isSilent
-            }
+            let wasSilent = self.state.withLock { exchange(&$0.isSilent, with: false) }
             if wasSilent, case .success = last.result, next?.contents ?? last.contents == last.contents {
                 self.report(.reloaded)
             }

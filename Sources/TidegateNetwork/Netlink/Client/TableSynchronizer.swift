@@ -41,8 +41,7 @@ final class TableSynchronizer {
     /// True once after the machine was suspended.
     func didSuspend() -> Bool {
         let suspended = self.options.suspended()
-        defer { self.suspended = suspended }
-        return suspended - self.suspended >= TableSynchronizer.shortestSuspend
+        return suspended - exchange(&self.suspended, with: suspended) >= TableSynchronizer.shortestSuspend
     }
 
     // MARK: Messages

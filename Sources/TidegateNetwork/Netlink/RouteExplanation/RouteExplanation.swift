@@ -11,6 +11,8 @@ package struct RouteExplanation: Sendable, Hashable {
     package var rules: [KernelRule] = []
     /// The competing default routes, in the order of the rules that lead to them, then of the kernel's preference.
     package var defaults: [DefaultRoute] = []
+    /// Routes to single addresses over a gateway, where packets go into a tunnel: its own packets may take one of them.
+    package var hostRoutes: [DefaultRoute] = []
     /// The route that refuses the packet: prohibit, unreachable or blackhole; nil if none does.
     package var refusal: DefaultRoute?
     /// The neighbour entry of the gateway, or of the destination if there is no gateway.
@@ -19,8 +21,19 @@ package struct RouteExplanation: Sendable, Hashable {
     package var names: [UInt32: String] = [:]
     /// The stricter of the outgoing link's and the host's rp_filter; nil for IPv6, which has none.
     package var reversePathFilter: Int?
+    /// The links of default routes at which the kernel drops what other links would answer (rp_filter is 1).
+    package var strictLinks: Set<UInt32> = []
     /// True if the kernel skips routes over the outgoing link while that has no carrier.
     package var ignoresLinkdown: Bool?
+
+    /// True if a default route matched, or a half of one.
+    package var isDefault: Bool { self.matched.map { $0.prefixLength <= 1 } ?? false }
+
+    /// The default routes that lead out by a link that is up.
+    package var liveDefaults: [DefaultRoute] { self.defaults.filter { $0.kind == .unicast && !$0.isDead } }
+
+    /// True if the kernel drops what answers over a link that packets do not leave by.
+    package func dropsAnswers(over link: String) -> Bool { self.strictLinks.contains { self.names[$0] == link } }
 
     /// The path that a packet would take; nil if there is no path.
     package var chosen: KernelRoute? {
@@ -84,11 +97,16 @@ struct RouteExplainer {
         explanation.rules = try self.query.rules(family)
         let evaluation = RuleEvaluation(of: self.packet(explanation.question), through: explanation.rules)
         let tables = self.tablesNamed(by: explanation.rules, evaluation)
-        explanation.defaults = try self.defaults(family, tables)
+        explanation.defaults = try self.routes(family, tables, longest: 1)
         switch explanation.lookup.matched {
         case .route(let route):
             explanation.rule = evaluation.rule(to: route.table, prefixLength: route.prefixLength)
             explanation.include(route)
+            if let link = route.link, self.tables.link(link)?.kind == .tunnel {
+                explanation.hostRoutes = try self.routes(family, tables, longest: UInt8(family.bits)).filter {
+                    $0.prefix.length == family.bits && $0.kind == .unicast && $0.legs.first?.gateway != nil
+                }
+            }
         case .refused(let code, _):
             var refusing: [DefaultRoute] = []
             if let type = RouteExplainer.refusingTypes[code] {
@@ -122,14 +140,17 @@ struct RouteExplainer {
         return Array(tables.prefix(RouteExplainer.tableLimit))
     }
 
-    private func defaults(_ family: AddressFamily, _ tables: [UInt32]) throws(QueryFailure) -> [DefaultRoute] {
-        var defaults: [DefaultRoute] = []
+    private func routes(
+        _ family: AddressFamily, _ tables: [UInt32], longest: UInt8
+    ) throws(QueryFailure) -> [DefaultRoute] {
+        var routes: [DefaultRoute] = []
         for table in tables {
             for number in RouteExplainer.protocols[family] ?? [] {
-                defaults += try self.query.routes(family, RouteFilter(table: table, routeProtocol: number), longest: 1)
+                routes += try self.query.routes(
+                    family, RouteFilter(table: table, routeProtocol: number), longest: longest)
             }
         }
-        return defaults
+        return routes
     }
 
     private func addLink(to explanation: inout RouteExplanation) throws(QueryFailure) {
@@ -145,5 +166,9 @@ struct RouteExplainer {
         let all = try self.query.settings(family, of: -1)
         if all?.ignoresLinkdown ?? false { explanation.ignoresLinkdown = true }
         explanation.reversePathFilter = own.reversePathFilter.map { max($0, all?.reversePathFilter ?? 0) }
+        for other in Set(explanation.liveDefaults.flatMap(\.legs).map(\.link)).prefix(RouteExplainer.tableLimit) {
+            let setting = try self.query.settings(family, of: Int32(clamping: other))?.reversePathFilter ?? 0
+            if max(setting, all?.reversePathFilter ?? 0) == 1 { explanation.strictLinks.insert(other) }
+        }
     }
 }

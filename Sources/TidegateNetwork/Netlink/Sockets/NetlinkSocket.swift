@@ -1,5 +1,6 @@
 internal import CNetlink
 internal import Glibc
+internal import TidegateCore
 internal import TidegateLoop
 
 /// A netlink socket of libnl; closed when it goes out of scope.
@@ -254,7 +255,7 @@ package struct NetlinkError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// From an error number (errno(3)).
     package init(operation: String, errno code: Int32) {
-        self.init(operation: operation, text: LoopError.text(of: code), code: code)
+        self.init(operation: operation, text: SystemError.message(code), code: code)
     }
 
     package var description: String { "\(self.operation): \(self.text)" }

@@ -46,10 +46,7 @@ final class QueryChannel {
     func reopen() throws(NetlinkError) { self.socket = try QueryChannel.open(self.options, self.number) }
 
     /// The number of malformed messages since the last call.
-    func takeMalformedCount() -> Int {
-        defer { self.malformed = 0 }
-        return self.malformed
-    }
+    func takeMalformedCount() -> Int { Swift.exchange(&self.malformed, with: 0) }
 
     // MARK: Dumps
 

@@ -61,10 +61,14 @@ package struct DNSQuestion: Sendable, Hashable {
     package var port: UInt16
     /// How long to wait for an answer in total.
     package var limit: Duration
+    /// Whether it is asked over TCP only.
+    package var usesTCP: Bool
 
     package init(
-        name: String, type: RecordType, server: IPAddress, port: UInt16 = 53, limit: Duration = .seconds(3)
+        name: String, type: RecordType, server: IPAddress, port: UInt16 = 53, limit: Duration = .seconds(3),
+        usesTCP: Bool = false
     ) {
+        self.usesTCP = usesTCP
         self.name = name
         self.type = type
         self.server = server
@@ -153,6 +157,7 @@ struct DNSExchange: SocketExchange {
         self.time = time
         self.own = own
         self.deadline = time.monotonic() + question.limit
+        self.machine.usesTCP = question.usesTCP
     }
 
     var interest: Loop.Interest { self.stream?.unsent.isEmpty ?? true ? .read : .write }

@@ -30,12 +30,17 @@ struct DNSExchangeMachine {
     // s, at least one is answered in 199 of 200 cases.
     private static let burst = 8
 
+    /// Whether it begins over TCP.
+    var usesTCP = false
     private(set) var state = State.idle
     // A packet from the server's address was not an answer.
     private var receivedGarbage = false
 
     mutating func handle(_ input: Input) -> [Effect] {
         switch (self.state, input) {
+        case (.idle, .begin) where self.usesTCP:
+            self.state = .streaming(fallback: nil)
+            return [.openStream]
         case (.idle, .begin):
             self.state = .waiting(sent: 1)
             return [.sendDatagram, .resend(after: self.pause(sent: 1))]

@@ -56,7 +56,8 @@ package final class TTLLookup: Sendable {
             for completion in waiting { completion(timeToLive) }
         case .ask(let full, let type, let server):
             let question = DNSQuestion(
-                name: full, type: type, server: server, port: self.port, limit: TTLLookup.limit)
+                name: full, type: type, server: server, port: self.port, limit: TTLLookup.limit,
+                usesTCP: self.currentSettings().usesTCP)
             // Retains this lookup until the answer, which arrives within the limit, so that every completion is called.
             self.client.ask(question) { outcome in
                 var machine = machine

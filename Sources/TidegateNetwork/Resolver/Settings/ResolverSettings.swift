@@ -17,6 +17,8 @@ package struct ResolverSettings: Sendable, Hashable {
     package var search: [String] = []
     /// A name with at least as many dots is first tried unchanged, 0 to 15.
     package var ndots = 1
+    /// True if programs ask over TCP only (`use-vc`).
+    package var usesTCP = false
 
     /// The settings without a file.
     package init() {}
@@ -89,6 +91,7 @@ package struct ResolverSettings: Sendable, Hashable {
     }
 
     private mutating func readOption(_ option: String) {
+        if option == "use-vc" { self.usesTCP = true }
         let parts = option.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0] == "ndots" else { return }
         self.ndots = min(max(strtol(String(parts[1]), nil, 10), 0), 15)

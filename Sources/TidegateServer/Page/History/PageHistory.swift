@@ -81,7 +81,7 @@ final class PageHistory: EventSink {
                 attribution?.party ?? .unknown, subject: isPathLoss ? "" : summary.host ?? "",
                 cause: isPathLoss ? "the path was lost" : failure.clause(status: summary.status, attribution),
                 isPathLoss: isPathLoss, at: event.time)
-            let isRevisable = attribution?.silence != nil
+            let isRevisable = attribution?.doubt != nil
             self.count(at: event.time) { record in
                 record.requests.add(
                     entry, revisableAs: isRevisable ? .init(task: task.id, number: summary.number) : nil)

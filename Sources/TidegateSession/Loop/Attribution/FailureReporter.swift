@@ -32,9 +32,10 @@ struct FailureReporter {
     private func attribute(_ end: AttemptEnd, _ record: TaskRecord, at now: MonotonicTime) -> Attribution? {
         guard let failure = end.failure else { return nil }
         let found = self.diagnosis(self.family(end, record))
-        let attribution = self.attributor.attribute(
+        var attribution = self.attributor.attribute(
             self.evidence(end, failure, record, found), target: record.target?.number, on: end.live.path.current,
             at: now, diagnosed: found?.moment)
+        attribution?.doubt?.target = record.target?.target
         record.result.attribution = attribution
         return attribution
     }
@@ -56,6 +57,8 @@ struct FailureReporter {
         (evidence.stage, evidence.resolveFailure) = (end.stage, end.resolveFailure)
         evidence.text = failure == .tlsFailed ? end.text : ""
         evidence.proxy = record.attempt.proxy.map { "\($0)" }
+        // A portal answers in the place of servers that do not prove who they are.
+        if record.hop.url.scheme == .http || failure == .tlsFailed { evidence.internet = found?.portal }
         return evidence.adding(found)
     }
 

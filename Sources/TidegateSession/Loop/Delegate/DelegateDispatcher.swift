@@ -42,8 +42,7 @@ struct DelegateDispatcher {
     /// Takes the question that an answer belongs to; nil if it is no longer open.
     func takeQuestion(_ number: Int, of record: TaskRecord) -> DelegateState.Question? {
         guard let state = record.delegate, state.questions == number else { return nil }
-        defer { state.question = nil }
-        return state.question
+        return state.question.take()
     }
 
     /// Stops waiting for a hook's answer.

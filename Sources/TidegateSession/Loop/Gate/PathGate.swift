@@ -164,8 +164,7 @@ final class PathGate {
     func leave(
         _ task: UInt64, _ gate: inout GateState, _ result: TaskEvent.GateResult, now: MonotonicTime
     ) -> TaskEvent.Kind? {
-        let began = gate.waitBegan
-        gate.waitBegan = nil
+        let began = gate.waitBegan.take()
         if began != nil { gate.target?.waiting.remove(task) }
         switch result {
         case .immediate, .delayed: if gate.wasReported { return nil }

@@ -9,7 +9,7 @@ final class TargetState {
     /// The known verdict of the target; nil before the first verdict.
     private(set) var known: KnownVerdict?
     /// The tasks whose current hop leads here.
-    var tasks = IntegerMap<UInt64>()
+    var tasks: [UInt64: UInt64] = [:]
     /// Tasks that wait for the first verdict.
     var awaitingVerdict = WaitingTasks()
     /// Tasks that found the gate shut, in order of arrival.
@@ -229,10 +229,7 @@ struct CanaryRelease: Sendable {
     }
 
     /// Ends the release; returns all followers.
-    mutating func finish() -> [UInt64] {
-        defer { self = CanaryRelease() }
-        return self.followers.all
-    }
+    mutating func finish() -> [UInt64] { exchange(&self, with: CanaryRelease()).followers.all }
 
     /// Records a canary without a connection; returns the longest time until the next one goes.
     mutating func leaderFailed() -> Duration {

@@ -20,7 +20,7 @@ final class TaskRegistry: Sendable {
         var lastNumber: UInt64 = 0
         /// The number of reserved tasks that are about to be added.
         var reserved = 0
-        var live = IntegerMap<Entry>()
+        var live: [UInt64: Entry] = [:]
         /// A ring when it is full; nil entries are tasks removed early.
         var ended: [FinishedTask?] = []
         var oldestEnded = 0
@@ -140,13 +140,7 @@ final class TaskRegistry: Sendable {
 
     var isDiskStuck: Bool { self.state.withLock { $0.isDiskStuck } }
 
-    func close() -> Bool {
-        self.state.withLock { state in
-            let wasOpen = !state.isClosed
-            state.isClosed = true
-            return wasOpen
-        }
-    }
+    func close() -> Bool { self.state.withLock { !exchange(&$0.isClosed, with: true) } }
 
     /// Every known task, oldest first.
     var all: [TransferTask] {

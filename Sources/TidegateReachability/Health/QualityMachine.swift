@@ -1,5 +1,5 @@
 internal import TidegateAttribution
-internal import TidegateCore
+package import TidegateCore
 
 /// Decides from single echoes and checks when to measure thoroughly, and from the measurements what is slow.
 ///
@@ -7,12 +7,7 @@ internal import TidegateCore
 /// measurement that finds a cause. It ends with a measurement that finds none and three minutes without a bad sample, or
 /// with two such measurements: a host may limit its answers.
 struct QualityMachine {
-    /// What may be slow.
-    enum Subject: Sendable, Hashable {
-        /// This host's way out.
-        case network
-        case target(Target)
-    }
+    typealias Subject = QualitySubject
 
     enum Input {
         /// The way out; nil while it does not work.
@@ -33,11 +28,7 @@ struct QualityMachine {
         case measured(Subject, QualityEvidence?)
     }
 
-    /// A moment on both clocks.
-    struct Moment {
-        var monotonic: MonotonicTime
-        var wall: WallTime
-    }
+    typealias Moment = StandingDiagnosis.Moment
 
     private struct Record {
         /// Whether each of the last samples was bad.
@@ -395,7 +386,12 @@ extension SlowCause {
     fileprivate var firstLate: Segment { [.thisHost, .link].contains(self.segment) ? .router : self.segment }
 }
 
-extension QualityMachine.Subject {
+/// The subject of a measurement, which may be slow.
+package enum QualitySubject: Sendable, Hashable {
+    /// This host's way out.
+    case network
+    case target(Target)
+
     fileprivate var target: Target? {
         switch self {
         case .network: nil

@@ -5,7 +5,7 @@ import TidegateCore
 @testable import TidegateReachability
 
 /// Which answers of a gateway count for the next diagnosis.
-@Suite struct GatewayMemoryTests {
+@Suite struct DiagnosisMemoryTests {
     private static let gateway = IPAddress(ipv4: 0x0A00_0001)
     private static let place = at("eth0", 77)
     private static let silence = [Witness(.hopWalk, .nothing)]
@@ -17,6 +17,20 @@ import TidegateCore
 
     private func at(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: (100 + seconds) * 1_000_000_000) }
 
+    @Test("In a silence each diagnosis may walk for two minutes, then one a minute, and after an hour ten an hour")
+    func walks() throws {
+        let memory = DiagnosisMemory()
+        func walks(_ seconds: some Sequence<UInt64>) -> [UInt64] {
+            seconds.filter { memory.takesWalk(about: nil, at: self.at($0)) }
+        }
+        #expect(walks(stride(from: 0, through: 120, by: 10)) == Array(stride(from: 0, through: 120, by: 10)))
+        #expect(walks(stride(from: 130, through: 300, by: 10)) == [180, 240, 300])
+        #expect(memory.takesWalk(about: try Target("web.test:443"), at: self.at(301)), "a target has its own")
+        #expect(walks(stride(from: 310, through: 3_600, by: 10)).count == 55)
+        #expect(walks(stride(from: 3_610, through: 7_200, by: 10)).count == 10)
+        #expect(walks(stride(from: 8_100, through: 8_120, by: 10)) == [8_100, 8_110, 8_120], "another silence")
+    }
+
     @Test("An answer in an outage counts for 30 seconds, also one that only a walk brought")
     func outage() throws {
         let (place, other) = (try #require(Self.place), try #require(Self.at("wlan0", 78)))
@@ -24,7 +38,7 @@ import TidegateCore
             (Self.answering, Witness.Reach.nothing), (GatewayFindings(udpProbe: .answered), .nothing),
             (GatewayFindings(), .gateway),
         ] {
-            let memory = GatewayMemory()
+            let memory = DiagnosisMemory()
             memory.record(place, findings, [Witness(.hopWalk, witness)], at: self.at(0))
             #expect(memory.answeredAgo(place, at: self.at(30)) == .seconds(30))
             #expect(memory.answeredAgo(place, at: self.at(31)) == nil)
@@ -35,7 +49,7 @@ import TidegateCore
     @Test("One that is remembered is no new answer: the memory ends 30 seconds after the last one")
     func remembered() throws {
         let place = try #require(Self.place)
-        let memory = GatewayMemory()
+        let memory = DiagnosisMemory()
         memory.record(place, Self.answering, Self.silence, at: self.at(0))
         let silent = GatewayFindings(udpProbe: .silent, answeredAgo: .seconds(20))
         memory.record(place, silent, Self.silence, at: self.at(20))
@@ -49,7 +63,7 @@ import TidegateCore
             (Self.answering, [Witness(.resolver, .beyond(nil))]),
             (GatewayFindings(udpProbe: .unresolved(nil)), Self.silence),
         ] {
-            let memory = GatewayMemory()
+            let memory = DiagnosisMemory()
             memory.record(place, Self.answering, Self.silence, at: self.at(0))
             memory.record(place, findings, witnesses, at: self.at(1))
             #expect(memory.answeredAgo(place, at: self.at(1)) == nil)
@@ -59,7 +73,7 @@ import TidegateCore
     @Test("A diagnosis that asked no party beyond it neither adds to the memory nor takes from it")
     func unasked() throws {
         let place = try #require(Self.place)
-        let memory = GatewayMemory()
+        let memory = DiagnosisMemory()
         memory.record(place, Self.answering, [], at: self.at(0))
         #expect(memory.answeredAgo(place, at: self.at(0)) == nil)
         memory.record(place, Self.answering, Self.silence, at: self.at(1))
