@@ -16,7 +16,7 @@ struct EvidenceObserver: EventSink {
             self.record(
                 .silenceOf(stall.party, of: stall.remote.address, since: event.moment - stall.age))
         case .connection(.recovered): self.record(.answer)
-        case .path, .targetCheck, .diagnosis, .quality, .connection(.failed), .connection(.modeChanged),
+        case .path, .targetCheck, .diagnosis, .quality, .uplink, .connection(.failed), .connection(.modeChanged),
             .connection(.dropped), .link, .netlink, .session, .incident, .daemon:
             break
         }

@@ -134,6 +134,9 @@ enum Catalogue {
         "How each rung stood in the latest diagnosis of this host; absent before the first.")
     static let defaultPath = gauge(
         "tidegate_default_path", by: ["family"], "Whether the family's sentinels are routed.")
+    static let uplinkUp = gauge(
+        "tidegate_uplink_up", by: ["device", "role"],
+        "Whether a way out works, on a host with several; absent while that is not known.")
     static let interfaceUp = gauge("tidegate_interface_up", by: ["device"], "Whether the link can carry traffic.")
     static let interfaceCarrier = gauge(
         "tidegate_interface_carrier", by: ["device"], "Whether the link's lower layer has the medium.")

@@ -83,7 +83,7 @@ package final class MetricsRecorder: EventSink {
         case .daemon(let daemon):
             self.daemon.record(daemon, at: time)
             if case .stopping = daemon { self.tasks.settle(at: nil) }
-        case .diagnosis, .quality, .link, .session, .connection, .incident: break
+        case .diagnosis, .quality, .uplink, .link, .session, .connection, .incident: break
         }
     }
 

@@ -121,7 +121,10 @@ import TidegateCore
         }
         #expect(try Self.cause(of: pausing()) == .connection(.serverPauses(.milliseconds(180), address)))
         #expect(try Self.cause(of: pausing { $0.earlySegments = 1 }) == nil)
-        #expect(try Self.cause(of: pausing { $0.unread[3] = 100 }) == nil)
+        let late = try pausing { flow in for sample in 0..<6 { flow.unread[sample] = 100 } }
+        #expect(try Self.cause(of: late) == .connection(.serverPauses(.milliseconds(180), address)))
+        let waiting = try pausing { flow in for sample in 0..<7 { flow.unread[sample] = 100 } }
+        #expect(try Self.cause(of: waiting) == nil, "the program does not read")
         #expect(try Self.cause(of: pausing { $0.time = .seconds(2) }) == nil)
         #expect(try Self.cause(of: pausing { $0.sentSegments = 15 }) == nil, "a program that asks every 0.4 s")
         #expect(try Self.cause(of: pausing { $0.receivedSegments = 30 }) == nil, "a server that sends events")

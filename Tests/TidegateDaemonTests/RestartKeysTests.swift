@@ -36,6 +36,7 @@ import Tidegate
         ("control: {directories: [/srv/in]}", ["control"]),
         ("incidents: {on_incident: [/bin/true]}", ["incidents"]), ("labels: {site: berlin}", ["labels"]),
         ("quality: {active: false}", ["quality"]), ("diagnosis: {public: off}", ["diagnosis"]),
+        ("uplinks: {standby: false}", ["uplinks"]),
         ("observation: {connections: false}", ["observation"]),
         (
             "transfers: {redirects: free, allow_private_redirects: true}",

@@ -60,6 +60,22 @@ import TidegateTestKit
         func at(_ seconds: Int64) -> WallTime { Watch.start + .seconds(seconds) }
     }
 
+    @Test("A standby line that fails is an incident of its own, beside this host's outage, and ends with the line")
+    func uplink() {
+        var watch = Watch()
+        watch.feed(.uplink("lan2", finding(.upstream), since: watch.at(0)))
+        watch.pass(60)
+        watch.loseHost()
+        watch.pass(60)
+        #expect(watch.sorted.map(\.scope) == [.uplink, .network])
+        #expect(watch.machine.open.count == 2, "the same party, and two lines")
+        watch.feed(.uplink("lan2", nil, since: watch.now.wall))
+        #expect(watch.sorted.map(\.endReason) == [.recovered, nil])
+        watch.feed(.uplink("lan3", finding(.mine), since: watch.now.wall))
+        watch.feed(.uplinkLeft("lan3", .moved))
+        #expect(watch.sorted.last?.endReason == .moved && watch.sorted.last?.subject == "uplink lan3")
+    }
+
     @Test("A failed check opens an incident from its first failure on, and a check that succeeds ends it")
     func target() throws {
         var watch = Watch()

@@ -39,6 +39,7 @@ import TidegateTesting
             case .diagnose(let round, isSilent: _): "diagnose \(round)"
             case .explain(let target): "explain \(target.host)"
             case .quality: "quality"
+            case .uplinks(let effect): effect == .ask ? "uplinks" : "uplink"
             }
         }
     }
@@ -135,6 +136,23 @@ import TidegateTesting
         for path in [Self.path, other, nil] {
             #expect(self.health.outage(at: server, over: path, at: self.since(2)) == nil)
         }
+    }
+
+    @Test("The ways out are asked after the start, and the used one has the state of the diagnosis")
+    mutating func uplinks() {
+        self.health = HostHealth(isWatching: true, uplinks: UplinkWatch(at: self.since(0)))
+        var standby = Uplink("lte", nil)
+        standby.state = .works
+        let found = [Uplink("eth0", Self.path.gateway, .ipv4, .used), standby]
+        let (routed, none) = (Verdict(level: .routed, path: Self.path), Verdict(level: .none, reason: .noCarrier))
+        _ = self.names(self.change(none, routed), at: 1)
+        _ = self.names(.timer, at: 2)
+        _ = self.names(.diagnosed(round: 1, Self.sound), at: 3)
+        #expect(self.names(.timer, at: 5) == ["uplinks"])
+        #expect(self.names(.uplinks(found), at: 6) == ["uplink"])
+        _ = self.names(.traffic(.silence(since: self.since(6))), at: 7)
+        #expect(self.names(.diagnosed(round: 2, Self.outage), at: 8).last == "uplink")
+        #expect(self.health.uplinks?.uplinks.map(\.state) == [.provider, .works])
     }
 
     @Test("A diagnosis that never ends is given up after a minute")

@@ -247,8 +247,8 @@ import TidegateTestKit
         var way = Self.silent(Self.server)
         way.sentinelWalk = HopWalkResult(
             destination: IPAddress(ipv4: 0x0808_0808), port: 53, hops: way.walk?.hops ?? [])
-        var others = [OtherWay("lan2", IPAddress(ipv4: 0xC0A8_1401)), OtherWay("wwan0", nil)]
-        others[0].state = .works
+        var others = [Uplink("lan2", IPAddress(ipv4: 0xC0A8_1401)), Uplink("wwan0", nil)]
+        (others[0].state, others[1].state) = (.works, .silent)
         way.otherWays = others
         let advice = try Self.explain(way).advice
         #expect(
@@ -267,15 +267,15 @@ import TidegateTestKit
         let noRoute = EchoClient.Result.refused(ICMPError(offender: Self.gateway, type: 3, code: 0))
         let own = EchoClient.Result.refused(ICMPError(offender: nil, type: 3, code: 0))
         let ownAddress = EchoClient.Result.refused(ICMPError(offender: Self.own, type: 3, code: 1))
-        let rows: [([EchoClient.Result], OtherWay.State)] = [
+        let rows: [([EchoClient.Result], Uplink.State)] = [
             ([answer, .silent, answer], .works), ([.silent, answer, .silent], .works),
             ([answer, .silent, .silent], .provider), ([.silent, noRoute, .silent], .provider),
             ([.silent, .silent, .silent], .silent), ([.silent, own, own], .silent),
             ([.silent, ownAddress, own], .silent),
             ([.failed(.notPermitted), .failed(.notPermitted), .failed(.notPermitted)], .unknown),
         ]
-        for (answers, state) in rows { #expect(OtherWay.State(answers, from: Self.gateway) == state, "\(answers)") }
-        #expect(OtherWay.State([answer, .silent], from: nil) == .works, "a link without a gateway")
+        for (answers, state) in rows { #expect(Uplink.State(answers, from: Self.gateway) == state, "\(answers)") }
+        #expect(Uplink.State([answer, .silent], from: nil) == .works, "a link without a gateway")
     }
 
     @Test("Answers that rp_filter dropped are this host's; a few packets of others are none")

@@ -104,6 +104,8 @@ private final class EndlessDiagnoser: HostDiagnoser {
 
     func responsible(for target: Target, within limit: Duration) async -> FaultParty? { nil }
 
+    func uplinks() async -> [Uplink] { [] }
+
     func echoes(to hosts: [QualityStatus.Host]?, on path: NetworkPath) async -> EchoRound { .init() }
 
     func measure(

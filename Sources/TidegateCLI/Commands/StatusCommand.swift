@@ -30,7 +30,10 @@ struct StatusCommand: AsyncParsableCommand {
         async let daemon = self.output.quiet ? nil : DaemonKnowledge.ask(client, time: SystemClock()).report
         let status = await OneShotMonitor.status(targets: try self.targets.targets()).only(self.family.family)
         if self.output.json {
-            let json = status.json.adding(.init("quality", await daemon?.quality ?? .null))
+            var json = status.json.adding(.init("quality", await daemon?.quality ?? .null))
+            if let uplinks = await daemon?.uplinks, !uplinks.isEmpty {
+                json = json.adding(.init("uplinks", .array(uplinks)))
+            }
             terminal.print(json.adding(.init("observation", await daemon?.observation?.json ?? .null)).description)
         } else if !self.output.quiet {
             let text = StatusText(isVerbose: self.output.verbose)

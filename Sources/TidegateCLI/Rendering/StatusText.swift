@@ -11,6 +11,7 @@ struct StatusText {
         _ status: ReachabilityStatus, _ style: TextStyle, _ daemon: DaemonReport? = nil
     ) -> [String] {
         var blocks = [self.verdicts(status).lines(style)]
+        if let uplinks = daemon?.uplinks, !uplinks.isEmpty { blocks.append(self.table(uplinks).lines(style)) }
         if !status.targets.isEmpty { blocks.append(self.targets(status).lines(style)) }
         if !status.links.isEmpty { blocks.append(self.links(status).lines(style)) }
         let notes = self.notes(status) + [daemon?.slowness, daemon?.observation?.sentence].compactMap(\.self)
@@ -26,6 +27,18 @@ struct StatusText {
         for family in status.families {
             table.add(
                 .init(family.family.rawValue), self.level(family.verdict), self.path(family.verdict, status.links))
+        }
+        return table
+    }
+
+    private func table(_ uplinks: [JSONValue]) -> Table {
+        var table = Table(head: ["UPLINK", "GATEWAY", "ROLE", "STATE"])
+        for uplink in uplinks {
+            let state = uplink["state"]?.text.flatMap { Uplink.State(rawValue: $0) } ?? .unknown
+            let since = uplink["since"]?.text.map { "since \($0)" }
+            let colour: TextColor = state == .works ? .good : state.isBroken ? .bad : .faint
+            let start = ["interface", "gateway", "role"].map { Table.Cell(uplink[$0]?.text ?? "-") }
+            table.add(start + [.init(parts: [uplink["text"]?.text, since].compactMap(\.self), color: colour)])
         }
         return table
     }

@@ -19,6 +19,8 @@ public struct Event: Sendable {
         indirect case targetCheck(TargetCheckEvent)
         /// The way out or a target became slow, or is not slow any more.
         indirect case quality(QualityEvent)
+        /// The state of a way out that is not used changed.
+        indirect case uplink(UplinkEvent)
         /// A link changed.
         indirect case link(LinkEvent)
         /// The kernel sent messages, or dropped some.
@@ -39,7 +41,7 @@ public struct Event: Sendable {
         /// The payload's topic.
         package var topic: Topic {
             switch self {
-            case .path, .diagnosis, .targetCheck, .quality: .path
+            case .path, .diagnosis, .targetCheck, .quality, .uplink: .path
             case .link: .link
             case .netlink: .netlink
             case .task: .task
@@ -59,6 +61,7 @@ public struct Event: Sendable {
             case .diagnosis(let diagnosis): diagnosis.projection
             case .targetCheck(let check): check.projection
             case .quality(let quality): quality.projection
+            case .uplink(let uplink): uplink.projection
             case .link(let link): link.projection
             case .netlink(let netlink): netlink.projection
             case .task(let task): task.projection
@@ -77,7 +80,7 @@ public struct Event: Sendable {
             case .diagnosis(let diagnosis): diagnosis.state == .checking ? .history : .page
             // A target's level shows the consequences; separate checks would fill the history.
             case .targetCheck(let check): check.isNews ? .history : .metrics
-            case .quality, .link, .session: .page
+            case .quality, .uplink, .link, .session: .page
             case .netlink(let netlink): netlink.relevance
             case .task(let task): task.kind.relevance
             case .probe(let probe): probe.relevance

@@ -19,6 +19,8 @@ package struct Incident: Sendable, Hashable {
         case target
         /// A scheduled probe.
         case probe
+        /// A way out that is not used, or one of several that are used together.
+        case uplink
 
         /// True if nothing of this host reaches the internet meanwhile.
         package var isHost: Bool { self == .network || self == .gateway }

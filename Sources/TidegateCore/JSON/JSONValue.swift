@@ -87,9 +87,12 @@ public enum JSONValue: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// An object with one more member at its end; any other value unchanged.
-    package func adding(_ member: Member) -> JSONValue {
+    package func adding(_ member: Member) -> JSONValue { self.adding([member]) }
+
+    /// The object with further members at its end; any other value unchanged.
+    package func adding(_ more: [Member]) -> JSONValue {
         guard case .object(let members) = self else { return self }
-        return .object(members + [member])
+        return .object(members + more)
     }
 
     // MARK: Text (RFC 8259)

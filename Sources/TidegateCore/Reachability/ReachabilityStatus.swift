@@ -70,6 +70,8 @@ public struct ReachabilityStatus: Sendable {
     public var families: [Family]
     /// The links, by index.
     public var links: [Link]
+    /// The ways out, those in use first; empty on a host with a single one.
+    public var uplinks: [Uplink] = []
     /// The targets, in the order they were added.
     public var targets: [TargetVerdict]
     /// What is known of the configured targets that are checked; one that is not checked is absent.
@@ -100,6 +102,11 @@ public struct ReachabilityStatus: Sendable {
     /// The object that `status --json` and `GET /api/v1/status` give.
     package var json: JSONValue { .object([.init("schema", 1)] + self.documentMembers) }
 
+    /// The member `uplinks`; none on a host with a single one.
+    package var uplinkMembers: [JSONValue.Member] {
+        self.uplinks.isEmpty ? [] : [.init("uplinks", .array(self.uplinks.map(\.json)))]
+    }
+
     /// The members of ``json`` after `schema`, so that `watch` can put its own `event` in between.
     package var documentMembers: [JSONValue.Member] {
         [
@@ -109,6 +116,7 @@ public struct ReachabilityStatus: Sendable {
             .init(
                 "families", .object(self.families.map { .init($0.family.rawValue, .object($0.verdict.familyMembers)) })),
             .init("links", .array(self.links.map { $0.json(among: self.links) })),
+        ] + self.uplinkMembers + [
             .init("targets", .array(self.targets.map(\.json))), .init("monitor", self.health.json),
         ]
     }

@@ -22,6 +22,8 @@ package struct Configuration: Sendable, Hashable {
     var incidentCommand: [String] = []
     /// Whether the quality of the way out is measured.
     var measuresQuality = true
+    /// Whether ways out that are not used are asked.
+    var checksStandby = true
     var labels = Labels()
     var remoteWrite = RemoteWrite()
     var events = Events()
@@ -222,6 +224,7 @@ extension Configuration {
         }
         configuration.diagnosesHost = true
         configuration.measuresQuality = self.measuresQuality
+        configuration.reachability.checksStandby = self.checksStandby
         configuration.connections = self.observation
         try Result { try configuration.validate() }.mapError { TextError("\($0)") }.get()
         return configuration

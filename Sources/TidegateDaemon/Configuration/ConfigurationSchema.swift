@@ -38,6 +38,14 @@ enum ConfigurationSchema {
             ]
         ).documented("How slowness is found. Changes need a restart."),
         .section(
+            "uplinks", \.checksStandby,
+            [
+                .value("standby", \.self, .boolean).documented(
+                    "False sends nothing over ways out that are not used. Metered links are left alone in any case.",
+                    default: "true")
+            ]
+        ).documented("Whether standby lines are asked each minute. Changes need a restart."),
+        .section(
             "labels", \.labels,
             [
                 .value("site", \.site, .nonEmpty("name")).documented("Where this host is.", default: "berlin"),

@@ -410,6 +410,7 @@ package struct Daemon: Sendable {
             report: { [names = self.monitorConfiguration.targetNames] in
                 let status = monitor.status
                 return TargetsDocument.json(status, names: names)
+                    .adding(status.uplinkMembers)
                     .adding(.init("diagnosis", monitor.diagnosis?.json ?? .null))
                     .adding(.init("quality", status.quality?.json(names: names) ?? .null))
                     .adding(

@@ -24,6 +24,10 @@ struct IncidentMachine {
         case slow(Incident.Scope, String?, Incident.Finding, since: WallTime, Incident.Network?)
         /// It is not slow any more.
         case slowEnded(Incident.Scope, String?, Incident.EndReason)
+        /// A way out that is not used alone; nil if it works.
+        case uplink(String, Incident.Finding?, since: WallTime)
+        /// It is not asked any more.
+        case uplinkLeft(String, Incident.EndReason)
         /// A probe that this host or its network made inconclusive.
         case probeLeftOut(String)
         case attemptFailed(FaultParty)
@@ -59,7 +63,7 @@ struct IncidentMachine {
         }
 
         /// True if its failure may be part of this host's outage.
-        var mayBePart: Bool { self != .host && !self.isSlow }
+        var mayBePart: Bool { self != .host && self.scope != .uplink && !self.isSlow }
     }
 
     /// A failure that lasts.
@@ -168,6 +172,12 @@ struct IncidentMachine {
             self.failed(Subject(scope: scope, name: name, isSlow: true), failure)
         case .slowEnded(let scope, let name, let reason):
             self.forget(Subject(scope: scope, name: name, isSlow: true), reason)
+        case .uplink(let name, let finding?, let since):
+            self.failed(
+                Subject(scope: .uplink, name: name),
+                Failure(scope: .uplink, finding: finding, since: since, opens: now.monotonic))
+        case .uplink(let name, nil, since: _): self.recovered(Subject(scope: .uplink, name: name), .null)
+        case .uplinkLeft(let name, let reason): self.forget(Subject(scope: .uplink, name: name), reason)
         case .probeLeftOut(let name):
             self.open[.host]?.probes.insert(name)
             self.unsaved.insert(.host)

@@ -164,6 +164,7 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
             }
         case .probe(let probe): self.input(of: probe)
         case .quality(let quality): self.input(of: quality)
+        case .uplink(let change): self.input(of: change, at: event.time)
         case .task(let task):
             if case .attemptFailed(_, _, let attribution?, isCharged: _) = task.kind {
                 .attemptFailed(attribution.party)
@@ -219,6 +220,18 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
             party: trouble.party, cause: cause.description, advice: trouble.advice, certainty: cause.certainty,
             evidence: trouble.evidence)
         return .slow(scope, name, finding, since: trouble.since, self.state.withLock { $0.network })
+    }
+
+    private func input(of change: UplinkEvent, at time: WallTime) -> IncidentMachine.Input? {
+        let uplink = change.uplink
+        guard !change.isGone, uplink.role != .used else { return .uplinkLeft(uplink.name, .moved) }
+        if uplink.isBroken {
+            let finding = Incident.Finding(
+                party: uplink.party, cause: uplink.trouble, advice: uplink.advice, certainty: uplink.certainty)
+            return .uplink(uplink.name, finding, since: uplink.since ?? time)
+        }
+        if uplink.state == .works { return .uplink(uplink.name, nil, since: time) }
+        return .uplinkLeft(uplink.name, .unmeasured)
     }
 
     private func input(of event: ProbeEvent) -> IncidentMachine.Input? {

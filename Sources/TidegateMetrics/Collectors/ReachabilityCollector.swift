@@ -41,6 +41,11 @@ enum ReachabilityCollector {
                 }
             }
         }
+        registry.collect(Catalogue.uplinkUp) { inputs, samples in
+            for uplink in inputs.status.uplinks where uplink.isBroken || uplink.state == .works {
+                samples.add(uplink.interface, uplink.role.label, value: uplink.isBroken ? 0 : 1)
+            }
+        }
         self.collect(Catalogue.interfaceUp, in: registry, of: \.countedLinks) { ($0.name, $0.isUsable ? 1 : 0) }
         self.collect(Catalogue.interfaceCarrier, in: registry, of: \.countedLinks) { ($0.name, $0.hasCarrier ? 1 : 0) }
         registry.collect(Catalogue.interfaceInfo) { inputs, samples in

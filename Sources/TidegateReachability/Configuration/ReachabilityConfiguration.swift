@@ -32,6 +32,8 @@ public struct ReachabilityConfiguration: Sendable, Hashable {
     public var internetCheck = InternetCheckPolicy.off
     /// Whether diagnoses may send packets with limited hops towards the sentinels while something is silent.
     public var publicDiagnosis = PublicDiagnosis.auto
+    /// Whether ways out that are not used are asked each minute; off by default.
+    public var checksStandby = false
 
     /// The links excluded by default: loopback and container links.
     public static let defaultExcludedInterfaces = ["lo", "veth.*", "docker.*", "br-.*", "cni.*"]

@@ -40,7 +40,7 @@ enum ExplanationComposer {
         explanation.advice = cause.advice(for: findings.target.target)
         if let failing, cause.isOfWayOut, let path = findings.paths[failing.family], !path.otherWays.isEmpty {
             let used = "This host goes out by \(path.verdict.path?.interface ?? "another link")"
-            let others = path.otherWays.map { $0.text(failing.family) }.joined(separator: "; ")
+            let others = path.otherWays.map(\.sentence).joined(separator: "; ")
             explanation.advice += " \(used); \(others)."
         }
         return explanation
@@ -112,7 +112,7 @@ struct ReachedFindings {
 
     private var otherWays: [String] {
         self.findings.families.flatMap { family in
-            self.findings.paths[family]?.otherWays.filter(\.isBroken).map { $0.text(family) } ?? []
+            self.findings.paths[family]?.otherWays.filter(\.isBroken).map(\.sentence) ?? []
         }
     }
 

@@ -15,6 +15,8 @@ struct LadderFindings: Sendable {
     var wallTime = WallTime(microseconds: 0)
     var health = ReachabilityStatus.Health()
     var links: [Link] = []
+    /// The links over which traffic may cost money.
+    var costlyLinks: Set<String> = []
     /// The findings about the name; nil if the host is an address.
     var name: NameFindings?
     var paths: [AddressFamily: PathFindings] = [:]
@@ -190,7 +192,7 @@ struct PathFindings: Sendable {
     /// The packets of a tunnel without an answer; nil if the path leads into none, or an answer came first.
     var tunnel: TunnelFindings?
     /// The other links that default routes lead out by, if the way that is used does not work.
-    var otherWays: [OtherWay] = []
+    var otherWays: [Uplink] = []
     /// The ICMP error for a packet to a target on the link; nil if nothing was sent or the target answered.
     var neighbourRefusal: ICMPError?
 
@@ -266,69 +268,6 @@ struct TunnelFindings: Sendable, Hashable {
 
     /// True if the destination answered the walk.
     var isAnswering: Bool { self.inside?.isDestinationReached ?? false }
-}
-
-/// A way out that packets do not take now.
-struct OtherWay: Sendable, Hashable {
-    /// The state of the way, by echoes that could leave by it alone.
-    enum State: Sendable, Hashable {
-        /// A host on the internet answered.
-        case works
-        /// The gateway answered, and nothing beyond it.
-        case provider
-        /// Nothing answered.
-        case silent
-        /// The kernel drops answers that come by it (ip-sysctl, rp_filter).
-        case filtered
-        /// This host could not ask.
-        case unknown
-
-        /// The state that follows from the answers of the gateway, if there is one, and of hosts on the internet.
-        init(_ answers: [EchoClient.Result], from gateway: IPAddress?) {
-            func isAnswer(_ answer: EchoClient.Result) -> Bool { if case .answered = answer { true } else { false } }
-            // A router that knows no way answers as well.
-            let isRefused = answers.contains {
-                if case .refused(let error) = $0 { error.isFrom(gateway) } else { false }
-            }
-            let isSent = answers.contains { if case .failed = $0 { false } else { true } }
-            if answers.dropFirst(gateway == nil ? 0 : 1).contains(where: isAnswer) {
-                self = .works
-            } else {
-                self = answers.contains(where: isAnswer) || isRefused ? .provider : isSent ? .silent : .unknown
-            }
-        }
-    }
-
-    /// The maximum number of links to ask.
-    static let most = 3
-
-    let link: String
-    /// Nil for a link that needs none.
-    let gateway: IPAddress?
-    var state = State.silent
-
-    init(_ link: String, _ gateway: IPAddress?) { (self.link, self.gateway) = (link, gateway) }
-
-    /// True if packets that take it are lost.
-    var isBroken: Bool { self.state == .provider || self.state == .silent }
-
-    /// A clause about its state, with the command that uses it if it works (ip-route(8)).
-    func text(_ family: AddressFamily) -> String {
-        switch self.state {
-        case .works: break
-        case .provider:
-            return
-                "no echo comes back over \(self.link) from beyond \(self.router) (your provider, or a filter of echoes)"
-        case .silent: return "no echo comes back over \(self.link), not even from \(self.router)"
-        case .filtered: return "\(self.link) is not known: its rp_filter is strict, and drops what answers over it"
-        case .unknown: return "\(self.link) is not known"
-        }
-        let command = family == .ipv4 ? "ip" : "ip -6"
-        let hop = self.gateway.map { "via \($0) " } ?? ""
-        return "\(self.link) works: \(command) route replace default \(hop)dev \(self.link)"
-    }
-
-    private var router: String { self.gateway.map { "\($0)" } ?? "its first router" }
 }
 
 extension LadderFindings {

@@ -42,7 +42,7 @@ struct PathDiagnosis: Sendable {
             findings.name = name
             findings.unavailableReason = report.unavailableReason
             findings.health = report.health
-            findings.links = report.links
+            (findings.links, findings.costlyLinks) = (report.links, report.costlyLinks)
             findings.wallTime = self.diagnostics.time.wall()
         }
         _ = await subjects.concurrentMap { subject in

@@ -14,7 +14,7 @@ package final class PathDiagnostics: HostDiagnoser {
     let resolver: any NameResolver
     let web: any HTTPChecker
     let policy: InternetCheckPolicy
-    private let publicDiagnosis: PublicDiagnosis
+    let publicDiagnosis: PublicDiagnosis
     let time: any TimeSource
     let dependencies: Dependencies
     let memory = DiagnosisMemory()
@@ -95,37 +95,6 @@ package final class PathDiagnostics: HostDiagnoser {
         else { return nil }
         path.references = others
         return await QualityMeter(diagnostics: self, path: path).evidence(for: nil)
-    }
-
-    // Nothing is sent past a tunnel that is used, where it would leave in clear, nor over mobile lines, which cost money.
-    private func otherWays(_ family: AddressFamily, _ found: LadderFindings) async -> [OtherWay] {
-        guard let path = found.paths[family], let used = path.verdict.path, !path.verdict.notes.contains(.tunnel),
-            let explanation = path.explanation, explanation.isDefault
-        else { return [] }
-        let links = found.links.filter { $0.isUsable && [.ethernet, .wifi].contains($0.kind) }
-        let legs = explanation.liveDefaults.flatMap(\.legs)
-        let ways = links.compactMap { link in
-            link.index == used.index
-                ? nil : legs.first { $0.link == link.index }.map { OtherWay(link.name, $0.gateway) }
-        }
-        return await ways.prefix(OtherWay.most).map(\.self).concurrentMap { way in
-            var way = way
-            // The rules may lead only packets with an address of that link to its default route.
-            let sentinel = family.sentinels.first
-            let isRouted = if let sentinel { await self.monitor.hasRoute(to: sentinel, over: way.link) } else { false }
-            if explanation.dropsAnswers(over: way.link) {
-                way.state = .filtered
-            } else if !isRouted {
-                way.state = .unknown
-            } else {
-                let (link, asked) = (way.link, [way.gateway].compactMap(\.self) + family.sentinels.prefix(2))
-                let answers = await asked.concurrentMap {
-                    await self.dependencies.echo($0, over: link, within: .seconds(1))
-                }
-                way.state = OtherWay.State(answers, from: way.gateway)
-            }
-            return way
-        }
     }
 
     /// The counters and the state of an interface; nil without one, and if a driver hangs.

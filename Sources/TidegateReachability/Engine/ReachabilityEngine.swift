@@ -389,6 +389,11 @@ extension ReachabilityEngine {
         /// Sends a command to the engine, from any thread.
         var send: @Sendable (@escaping Command) -> Void = { _ in }
 
+        /// True if ways out that are not used are asked.
+        var asksUplinks: Bool {
+            self.configuration.checksStandby && self.diagnosesHost && self.diagnoser != nil
+        }
+
         /// True if internet checks run on a schedule.
         var checksInternet: Bool { self.configuration.internetCheck.isEnabled && self.web != nil }
     }

@@ -16,6 +16,7 @@ final class WayOut {
     private var worker: Task<Void, Never>?
     private var explanations: [Target: Task<Void, Never>] = [:]
     private var measurement: Task<Void, Never>?
+    private var uplinks: Task<Void, Never>?
 
     init(_ dependencies: ReachabilityEngine.Dependencies, publisher: VerdictPublisher) {
         self.internet = InternetCheck(dependencies)
@@ -25,7 +26,8 @@ final class WayOut {
             isWatching: dependencies.diagnosesHost && self.diagnoser != nil,
             quality: dependencies.quality.map {
                 QualityWatch(normals: $0.normals, at: publisher.time.monotonic())
-            })
+            },
+            uplinks: dependencies.asksUplinks ? UplinkWatch(at: publisher.time.monotonic()) : nil)
         self.publisher = publisher
         self.send = dependencies.send
     }
@@ -68,6 +70,7 @@ final class WayOut {
             case .diagnose(let round, let isSilent): self.diagnose(round, isSilent)
             case .explain(let target): self.explain(target)
             case .quality(let effect): self.run(effect)
+            case .uplinks(let effect): self.run(effect)
             }
         }
         return nil
@@ -94,6 +97,7 @@ final class WayOut {
     func stop() {
         self.worker?.cancel()
         self.measurement?.cancel()
+        self.uplinks?.cancel()
         if let quality = self.health.quality { self.record?.keep(quality.machine.normals) }
         for explanation in self.explanations.values { explanation.cancel() }
         self.release()
@@ -129,6 +133,20 @@ final class WayOut {
             self.measurement = Task { [diagnoser, send] in
                 let evidence = await diagnoser?.measure(subject, on: path, hosts)
                 send { $0.wayOut.handle(.quality(.measured(subject, evidence))) }
+            }
+        }
+    }
+
+    private func run(_ effect: UplinkWatch.Effect) {
+        switch effect {
+        case .known:
+            let uplinks = self.health.uplinks?.uplinks ?? []
+            self.publisher.store.write { $0.status.uplinks = uplinks }
+        case .publish(let event): self.publisher.bus.publish(.uplink(event))
+        case .ask:
+            self.uplinks = Task { [diagnoser, send] in
+                let found = await diagnoser?.uplinks()
+                if let found { send { $0.wayOut.handle(.uplinks(found)) } }
             }
         }
     }

@@ -25,6 +25,11 @@ struct VerdictReducer {
         }
     }
 
+    /// The names of the links over which traffic may cost money.
+    var costlyLinks: Set<String> {
+        Set(self.paths.values.lazy.map(\.path).filter(\.metered.isCostly).map(\.interface))
+    }
+
     // MARK: One lookup
 
     /// Evaluates the kernel's two answers about a destination.

@@ -19,6 +19,8 @@ struct HostHealth {
         case checked(TargetCheckEvent, NetworkPath.Identity?)
         /// The hosts of the way out were asked, or something was measured.
         case quality(QualityWatch.Input)
+        /// The ways out of this host were found and asked.
+        case uplinks([Uplink])
         /// A caller waits for a diagnosis that ends after now.
         case asked
         /// The diagnosis of this round has ended.
@@ -46,6 +48,7 @@ struct HostHealth {
         /// The diagnosis of a target that attempts have failed at begins.
         case explain(Target)
         case quality(QualityWatch.Effect)
+        case uplinks(UplinkWatch.Effect)
     }
 
     private struct Round {
@@ -63,6 +66,8 @@ struct HostHealth {
     private var suspicions = Suspicions()
     /// The quality of the way out; nil if it is not watched.
     private(set) var quality: QualityWatch?
+    /// The ways out; nil if those that are not used are not asked.
+    private(set) var uplinks: UplinkWatch?
     /// The published path of the host as a whole; nil without one.
     private var path: NetworkPath?
     /// The evidence of the latest diagnosis.
@@ -73,7 +78,9 @@ struct HostHealth {
     /// Whether it diagnoses without being asked, and levels follow the diagnosis.
     private let isWatching: Bool
 
-    init(isWatching: Bool, quality: QualityWatch? = nil) { (self.isWatching, self.quality) = (isWatching, quality) }
+    init(isWatching: Bool, quality: QualityWatch? = nil, uplinks: UplinkWatch? = nil) {
+        (self.isWatching, self.quality, self.uplinks) = (isWatching, quality, uplinks)
+    }
 
     // MARK: What is known
 
@@ -84,7 +91,7 @@ struct HostHealth {
     var failing: [AddressFamily: UnreachableReason] { self.isWatching ? self.latest?.failing ?? [:] : [:] }
 
     /// When ``Input/timer`` is due; nil if it is not.
-    var deadline: MonotonicTime? { [self.diagnosisDeadline, self.quality?.deadline].compactMap(\.self).min() }
+    var deadline: MonotonicTime? { [self.diagnosisDeadline, self.quality?.deadline, self.uplinks?.deadline].compactMap(\.self).min() }
 
     private var diagnosisDeadline: MonotonicTime? {
         if let running { return running.start.monotonic + Self.limit }
@@ -123,6 +130,7 @@ struct HostHealth {
         let (failing, latest, endedAt) = (self.failing, self.latest, self.proof.endedAt)
         var effects: [Effect] = []
         var watched: QualityWatch.Input?
+        var found: [Uplink]?
         switch input {
         case .traffic(.success(let request)): watched = .success(request)
         case .traffic(let evidence): self.record(evidence, at: now)
@@ -138,6 +146,7 @@ struct HostHealth {
                 watched = .checked(check.target, check.failure == nil ? check.phases : nil)
             }
         case .quality(let input): watched = input
+        case .uplinks(let uplinks): found = uplinks
         case .asked: if self.running == nil { effects += self.begin(isSilent: true, at: now) }
         case .diagnosed(let round, let found):
             guard self.running != nil, round == self.lastRound else { return [] }
@@ -157,9 +166,21 @@ struct HostHealth {
         let (path, isChecking) = (self.latest?.isBroken == true ? nil : self.path, self.latest?.state == .checking)
         let news = self.quality?.handle(watched, over: path, isChecking: isChecking, at: now) ?? []
         effects += news.map { .quality($0) }
+        let used = self.usedState
+        effects += (self.uplinks?.handle(found, used: used, at: now) ?? []).map { .uplinks($0) }
         // The level is set first, so that clients never see one that contradicts the diagnosis.
         if self.failing != failing { effects.insert(.failing, at: 0) }
         return effects
+    }
+
+    /// The state of the way that is used, by the diagnosis.
+    private var usedState: Uplink.State {
+        guard let latest, latest.isBroken else { return self.path == nil ? .unknown : .works }
+        switch latest.explanation.party {
+        case .upstream: return .provider
+        case .gateway: return .silent
+        case .mine, .path, .resolver, .theirs, .unknown, nil: return .unknown
+        }
     }
 
     private mutating func record(_ evidence: TrafficEvidence, at now: Moment) {
@@ -179,6 +200,7 @@ struct HostHealth {
         if change.scope == .global { self.path = change.to.level >= .routed ? change.to.path : nil }
         switch change.scope {
         case .global where change.isOfKernel:
+            self.uplinks?.hasten(at: now.monotonic)
             let isLost = change.to.level < .routed
             self.restart(lostSince: isLost && change.to.level != .unknown ? now : nil, at: now)
             if isLost { self.plan(.lost, at: now) }

@@ -33,6 +33,7 @@ final class RouteReporter {
         var report = RouteReport()
         report.health = self.kernel.health
         report.links = self.evaluator.reducer.snapshot.sortedLinks
+        report.costlyLinks = self.evaluator.reducer.costlyLinks
         var questions = query.questions
         for (family, addresses) in self.evaluator.sentinels where query.families.contains(family) {
             guard let sentinel = addresses.first else { continue }
@@ -85,6 +86,8 @@ struct RouteReport: Sendable {
     var health = ReachabilityStatus.Health()
     /// The links by index.
     var links: [Link] = []
+    /// The links over which traffic may cost money.
+    var costlyLinks: Set<String> = []
     /// The first sentinel of each family in the query.
     var sentinels: [AddressFamily: IPAddress] = [:]
     /// The routes by destination.

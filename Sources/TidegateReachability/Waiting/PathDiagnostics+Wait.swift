@@ -141,8 +141,8 @@ final class WakeSource: Sendable {
         let changes = monitor.bus.subscribe(.library) { event in
             switch event.payload {
             case .path, .link: true
-            case .diagnosis, .targetCheck, .quality, .netlink, .task, .session, .probe, .connection, .incident,
-                .daemon:
+            case .diagnosis, .targetCheck, .quality, .uplink, .netlink, .task, .session, .probe, .connection,
+                .incident, .daemon:
                 false
             }
         }

@@ -43,7 +43,8 @@ package struct ControlClient: Sendable {
         let reply = try await self.call(.GET, "/api/v1/targets")
         var report: DaemonReport = try reply.decoded().value
         // A decoder would lose the order of members.
-        report.quality = (try? JSONValue(parsing: reply.bytes))?["quality"] ?? .null
+        let document = try? JSONValue(parsing: reply.bytes)
+        (report.quality, report.uplinks) = (document?["quality"] ?? .null, document?["uplinks"]?.elements ?? [])
         return report
     }
 
@@ -442,6 +443,8 @@ package struct DaemonReport: Sendable, Hashable, Decodable {
     package var observation: Observation?
     /// How good the way out is, as in `/api/v1/status`; null while nothing is watched.
     package var quality = JSONValue.null
+    /// Its ways out, as in `/api/v1/status`; empty on a host with a single one.
+    package var uplinks: [JSONValue] = []
 
     private enum CodingKeys: CodingKey { case targets, diagnosis, observation }
 }

@@ -92,12 +92,20 @@ struct PageView {
         let facts: [(name: HTML, value: HTML?)] = [
             ("Level", "\(.level(self.status.level))\(since)"),
             ("Way out", self.status.global.path.map { "\($0.description)" }),
+            ("Ways out", self.status.uplinks.isEmpty ? nil : self.uplinks),
             ("Note", notes.isEmpty ? nil : "\(notes.joined(separator: ", "))"),
             ("Updated by", "\(self.status.mode.description)"),
             ("Kernel", self.status.health.isConsistent ? nil : "resynchronizing"),
         ]
         return facts.compactMap { name, value in
             value.map { HTML("div", HTML("dt", name), HTML("dd", $0)) }
+        }.joined()
+    }
+
+    private var uplinks: HTML {
+        self.status.uplinks.map { uplink in
+            let text = "\(uplink.interface) (\(uplink.role.rawValue)): \(uplink.shortSentence)"
+            return HTML("span", class: "line", uplink.isBroken ? .bad(text) : "\(text)")
         }.joined()
     }
 

@@ -51,6 +51,7 @@ struct EventLine: Codable, Sendable {
         case .diagnosis: self.init(event, rank: .host)
         case .quality(let quality):
             self.init(event, rank: .host, subject: quality.target.map { targets[$0] ?? $0.description } ?? "")
+        case .uplink(let change): self.init(event, rank: .link, subject: change.uplink.name)
         case .link(let link): self.init(event, rank: .link, subject: (link.to ?? link.from)?.name ?? "")
         case .task(let task): self.init(event, rank: .other, task: task.id)
         case .targetCheck(let check):
@@ -125,6 +126,7 @@ extension Event.Payload {
             .bad
         case .diagnosis(let diagnosis): diagnosis.isBroken ? .bad : diagnosis.state == .checking ? .wait : .good
         case .quality(let quality): quality.kind == .ended(.recovered) ? .good : .wait
+        case .uplink(let change): change.isTrouble ? .bad : change.uplink.state == .works ? .good : .plain
         case .link(let link): link.to?.isUsable ?? false ? .good : .bad
         case .netlink(.overrun), .session(.circuitOpened), .daemon(.runSkipped): .wait
         case .session(.circuitClosed), .daemon(.remoteWrite(.delivered)), .connection(.recovered): .good
@@ -147,6 +149,7 @@ extension Event.Payload {
 
     fileprivate var party: FaultParty? {
         switch self {
+        case .uplink(let change): change.isTrouble ? change.uplink.party : nil
         case .link(let link): link.to?.isUsable ?? false ? nil : .mine
         case .task(let task):
             switch task.kind {

@@ -57,7 +57,7 @@ final class PageHistory: EventSink {
             if let entry { self.write(entry, at: event.time) }
             self.writeResults(at: event.time)
         case .session(.poolReplaced): break
-        case .diagnosis, .quality, .link, .netlink, .session, .probe, .connection, .incident, .daemon:
+        case .diagnosis, .quality, .uplink, .link, .netlink, .session, .probe, .connection, .incident, .daemon:
             self.addLine(of: event)
         }
     }
