@@ -39,6 +39,13 @@ package final class Loop {
     private var sourceNow = MonotonicTime(nanoseconds: 0)
     // Atomic only because atomics are read without an exclusivity check, and this is read often.
     private let moment = Atomic<UInt64>(0)
+    /// In how many batches in a row late timers have waited for the descriptors.
+    private var deferrals = 0
+
+    /// Later than this, a timer shows that the thread did not run: its process was stopped, or it was busy.
+    private static let lateness = Duration.milliseconds(100)
+    // Descriptors that are ready all the time must not hold up the timers.
+    private static let mostDeferrals = 64
 
     init(time: any TimeSource = SystemClock()) throws(LoopError) {
         let epoll = DescriptorShortage.bounded(tg_epoll_create(), .thread)
@@ -131,11 +138,21 @@ package final class Loop {
         let count = buffer.withUnsafeMutableBufferPointer {
             epoll_wait(self.epoll, $0.baseAddress, Int32($0.count), waits ? -1 : 0)
         }
-        self.updateNow()
-        if count >= 0 { return Int(count) }
         let code = errno
+        self.updateNow()
+        self.deferLateTimers(isIdle: count == 0)
+        if count >= 0 { return Int(count) }
         guard code == EINTR else { throw LoopError(operation: "epoll_wait", code: code) }
         return 0
+    }
+
+    // While the thread did not run (SIGSTOP, a frozen cgroup), data may have arrived that a late timer would miss: it
+    // waits until no descriptor is ready. An interrupted wait (EINTR) has not looked.
+    private func deferLateTimers(isIdle: Bool) {
+        guard !isIdle, self.deferrals < Loop.mostDeferrals, let next = self.timers.nextDeadline(),
+            self.now - next > Loop.lateness
+        else { return self.deferrals = 0 }
+        self.deferrals += 1
     }
 
     /// Makes sure that the thread wakes for its next timer; false if that timer is due now.
@@ -162,7 +179,8 @@ package final class Loop {
     func bootTimerExpired() { self.bootTimer.expired() }
 
     func popDueTimer() -> UInt64? {
-        self.timers.popDue(at: self.now) ?? (self.hasSource ? self.sourceTimers.popDue(at: self.sourceNow) : nil)
+        guard self.deferrals == 0 else { return nil }
+        return self.timers.popDue(at: self.now) ?? (self.hasSource ? self.sourceTimers.popDue(at: self.sourceNow) : nil)
     }
 
     private func control(

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import Synchronization
@@ -96,6 +97,35 @@ import TidegateCore
         #expect(fired == [6, 7])
         #expect(SystemClock().monotonic() - start >= .milliseconds(20))
         thread.stop()
+    }
+
+    @Test("A timer that is late waits until the descriptors that were ready have been handled, but not without end")
+    func lateTimers() throws {
+        let loop = try Loop()
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        try loop.watch(ends[0], for: .read)
+        var buffer = [epoll_event](repeating: epoll_event(), count: 8)
+        var byte: UInt8 = 1
+        func schedule(_ token: UInt64) {
+            let past = loop.clock.monotonic().nanoseconds - 1_000_000_000
+            _ = loop.schedule(at: MonotonicTime(nanoseconds: past), token: token)
+        }
+        schedule(1)
+        #expect(write(ends[1], &byte, 1) == 1)
+        #expect(try loop.wait(into: &buffer, mayBlock: true) == 1)
+        #expect(loop.popDueTimer() == nil)
+        #expect(read(ends[0], &byte, 1) == 1)
+        #expect(try loop.wait(into: &buffer, mayBlock: true) == 0)
+        #expect(loop.popDueTimer() == 1)
+        schedule(2)
+        #expect(write(ends[1], &byte, 1) == 1)
+        let fired = try (1...100).first { _ in
+            _ = try loop.wait(into: &buffer, mayBlock: true)
+            return loop.popDueTimer() == 2
+        }
+        #expect(fired != nil)
     }
 
     @Test("The thread waits for its timers on the clock that goes on while the machine is suspended")
