@@ -110,6 +110,28 @@ import TidegateTestKit
         #expect(lookups.withLock { $0 } == 3)
     }
 
+    @Test("Without an answer for both families the answer for one is used, and the cache gets the whole one later")
+    func oneFamily() async {
+        let (time, gate) = (ManualTime(), Latch())
+        let six = IPAddress(ipv6: 0x2001_0DB8 << 32, 1)
+        let resolver = Resolver(
+            time: time,
+            lookup: { _ in
+                gate.wait()
+                return .success([six, Self.answer])
+            }, familyLookup: { $1 == .ipv4 ? .success([Self.answer]) : .failure(.timedOut) })
+        let answers = Mutex<[Result<[IPAddress], ResolveFailure>]>([])
+        resolver.resolve("a.example") { answer in answers.withLock { $0.append(answer) } }
+        while answers.withLock({ $0.isEmpty }) {
+            time.advance(by: .seconds(1))
+            await Task.yield()
+        }
+        #expect(answers.withLock { $0 } == [.success([Self.answer])])
+        gate.open()
+        while resolver.cached("a.example")?.count != 2 { await Task.yield() }
+        #expect(resolver.cached("a.example") == [six, Self.answer])
+    }
+
     @Test("A full cache drops its oldest answer")
     func capacity() async {
         let time = ManualTime()

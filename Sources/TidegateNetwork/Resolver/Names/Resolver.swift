@@ -11,21 +11,26 @@ internal import TidegateLoop
 package final class Resolver: NameResolver {
     /// Looks up a name; blocks.
     package typealias Lookup = @Sendable (String) -> Result<[IPAddress], ResolveFailure>
+    /// Looks up a name's addresses of one family; blocks.
+    package typealias FamilyLookup = @Sendable (String, AddressFamily) -> Result<[IPAddress], ResolveFailure>
 
     private let queue: LookupQueue
     private let ttlLookup: TTLLookup?
 
     /// Creates a resolver that looks up at most `limit` names at a time and caches `capacity` of them.
     ///
-    /// An answer is valid for the time to live that `ttlLookup` finds; if it finds none, for `freshness`.
+    /// An answer is valid for the time to live that `ttlLookup` finds; if it finds none, for `freshness`. A name that
+    /// `lookup` does not find within a second is looked up by `familyLookup` as well.
     package init(
         time: any TimeSource, freshness: Duration = DNSTTL.unknown, limit: Int = 8, capacity: Int = 16_384,
-        ttlLookup: TTLLookup? = nil, lookup: Lookup? = nil
+        ttlLookup: TTLLookup? = nil, lookup: Lookup? = nil, familyLookup: FamilyLookup? = nil
     ) {
         self.ttlLookup = ttlLookup
+        let system: FamilyLookup = { SystemLookup.resolve($0, $1) }
         self.queue = LookupQueue(
             time: time, freshness: freshness, limit: max(1, limit), capacity: max(1, capacity),
-            lookup: lookup ?? SystemLookup.resolve)
+            lookup: lookup ?? { SystemLookup.resolve($0) },
+            familyLookup: familyLookup ?? (lookup == nil ? system : nil))
     }
 
     // A thread inside getaddrinfo cannot be interrupted, so nothing waits for it here.
@@ -115,16 +120,21 @@ final class LookupQueue: Sendable {
     private let freshness: Duration
     private let limit: Int
     private let capacity: Int
+    private let familyLookup: Resolver.FamilyLookup?
+    private let late: LazyThread<LoopThread<LateLookupLoop>>
     private let state = Mutex(State())
 
     init(
-        time: any TimeSource, freshness: Duration, limit: Int, capacity: Int, lookup: @escaping Resolver.Lookup
+        time: any TimeSource, freshness: Duration, limit: Int, capacity: Int, lookup: @escaping Resolver.Lookup,
+        familyLookup: Resolver.FamilyLookup?
     ) {
         self.time = time
         self.freshness = freshness
         self.limit = limit
         self.capacity = capacity
         self.lookup = lookup
+        self.familyLookup = familyLookup
+        self.late = LazyThread { try? LoopThread(name: "tg-dns-late", time: time) { LateLookupLoop(loop: $0) } }
     }
 
     func lookUp(_ name: String, _ completion: @escaping Completion) {
@@ -190,13 +200,30 @@ final class LookupQueue: Sendable {
             return (state.threads, abandoned)
         }
         for thread in threads { thread.abandon() }
+        self.late.take()?.abandon()
         for completion in abandoned { completion(.failure(.failed)) }
     }
 
     // Looks names up until the queue is empty.
     private func work(as worker: Int) {
         while let (name, generation) = self.next(for: worker) {
+            self.watch(name, startedIn: generation)
             self.finish(name, self.lookup(name), startedIn: generation)
+        }
+    }
+
+    // A server that answers about one family only holds up the system's lookup of both for 15 s (getaddrinfo(3)).
+    private func watch(_ name: String, startedIn generation: UInt64) {
+        guard let familyLookup = self.familyLookup, DescriptorShortage.limit >= 512 else { return }
+        self.late.thread?.send { [weak self] family in
+            guard self?.state.withLock({ $0.pending[name]?.generation == generation }) == true,
+                let thread = try? LoopThread<Worker>(name: "tg-dns-\(family)")
+            else { return }
+            thread.send { [weak self] in
+                let result = familyLookup(name, family)
+                if case .success = result { self?.finish(name, result, startedIn: generation) }
+            }
+            thread.abandon()
         }
     }
 
@@ -240,10 +267,39 @@ final class LookupQueue: Sendable {
     }
 }
 
+/// Asks about each family alone when a lookup of both takes long: IPv4 after a second, IPv6 after two, because an
+/// answer without IPv4 leaves no other family to try.
+private final class LateLookupLoop: LoopHandler {
+    typealias Command = @Sendable (AddressFamily) -> Void
+
+    private let loop: Loop
+    private var waiting: [UInt64: Command] = [:]
+    private var lastNumber: UInt64 = 0
+
+    init(loop: Loop) { self.loop = loop }
+
+    func receive(_ command: @escaping Command) {
+        self.lastNumber += 1
+        self.waiting[self.lastNumber] = command
+        for second in 0...1 {
+            let due = self.loop.timeSourceNow + .seconds(second + 1)
+            _ = self.loop.scheduleOnTimeSource(at: due, token: self.lastNumber << 1 | UInt64(second))
+        }
+    }
+
+    func timerFired(_ token: UInt64) {
+        let isFirst = token & 1 == 0
+        self.waiting[token >> 1]?(isFirst ? .ipv4 : .ipv6)
+        if !isFirst { self.waiting[token >> 1] = nil }
+    }
+}
+
 /// The system's own resolver: hosts file, name service switch, resolv.conf (getaddrinfo(3)).
 enum SystemLookup {
-    static func resolve(_ name: String) -> Result<[IPAddress], ResolveFailure> {
+    /// Looks up the addresses of one family, or of both.
+    static func resolve(_ name: String, _ family: AddressFamily? = nil) -> Result<[IPAddress], ResolveFailure> {
         var hints = addrinfo()
+        hints.ai_family = family.map { $0 == .ipv4 ? AF_INET : AF_INET6 } ?? AF_UNSPEC
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var list: UnsafeMutablePointer<addrinfo>?
         let code = getaddrinfo(name, nil, &hints, &list)
