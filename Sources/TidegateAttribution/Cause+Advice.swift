@@ -84,6 +84,8 @@ extension PathCause {
         case .ends(let router):
             "Ask the operator of the network behind \(router.map { "\($0)" } ?? "the provider")"
                 + (target.address?.isUnspecified ?? false ? ": packets get no further." : " about \(target.shownHost).")
+        case .tcpEnds(after: let router, let port):
+            "Ask the operator of \(router), or of the router behind it, for a filter of TCP port \(port)."
         case .silentTunnel(let tunnel, over: _):
             "Ask the operator of the far end of \(tunnel) about its service, its keys and its port."
         case .tunnelEnds(_, after: let router):
@@ -122,6 +124,9 @@ extension HostCause {
     fileprivate func advice(for target: Target) -> String {
         switch self {
         case .kernel(let refusal): refusal.advice(for: target)
+        case .connectionTable:
+            "Raise net.netfilter.nf_conntrack_max, and look for what opens the connections: conntrack -L."
+        case .dropsAnswers: "Look for the rule that drops what arrives from \(target.shownHost): nft list ruleset."
         case .filter: "Look for the rule that rejects \(target): nft list ruleset."
         case .privateAddress(let address, isResolver: true, after: _, let tunnel):
             "Remove \(address) from the name servers, or bring up \(tunnel ?? "the VPN that it belongs to")."

@@ -7,7 +7,8 @@ extension Cause {
     package var certainty: Incident.Certainty {
         switch self {
         case .thisHost(.staticNeighbour), .thisHost(.privateAddress), .thisHost(.tunnelInItself),
-            .thisHost(.silentTranslator), .thisHost(.foreignSource), .thisHost(.reversePathFilter):
+            .thisHost(.silentTranslator), .thisHost(.foreignSource), .thisHost(.reversePathFilter),
+            .thisHost(.dropsAnswers):
             .probable
         case .thisHost: .proven
         case .router(.absent), .router(.prohibits): .proven
@@ -20,7 +21,9 @@ extension Cause {
         case .resolver(.refused), .resolver(.silentAbout), .resolver(.fails), .resolver(.denies), .resolver(.blocks):
             .proven
         case .onTheWay(.loop), .onTheWay(.prohibits), .onTheWay(.noRoute): .proven
-        case .onTheWay(.ends), .onTheWay(.largePackets), .onTheWay(.silentTunnel), .onTheWay(.tunnelEnds): .probable
+        case .onTheWay(.ends), .onTheWay(.largePackets), .onTheWay(.silentTunnel), .onTheWay(.tunnelEnds),
+            .onTheWay(.tcpEnds):
+            .probable
         case .server(.gone(nil)), .server(.portSilent), .server(.handshakeSilent), .server(.responseSilent): .probable
         case .server: .proven
         case .slow, .unknown: .probable

@@ -30,6 +30,8 @@ import TidegateAttribution
         let icmp = ICMPError(offender: gateway, type: 3, code: 13)
         return reasons.map { kernel($0, link: link) } + [
             .thisHost(.filter(icmp)), .thisHost(.nothingListens(target, port: 80)),
+            .thisHost(.connectionTable(count: 262_144, limit: 262_144)),
+            .thisHost(.dropsAnswers(count: 22, from: target)),
             .thisHost(.privateAddress(target, isResolver: false, after: gateway, down: nil)),
             .thisHost(.privateAddress(target, isResolver: true, after: gateway, down: link)),
             .thisHost(.foreignSource(target, link: link, of: link)), .thisHost(.staticNeighbour(gateway, link: link)),
@@ -51,6 +53,7 @@ import TidegateAttribution
             .resolver(.blocks(gateway, name: name, answer: IPAddress(ipv4: 0))),
             .onTheWay(.loop(at: target)), .onTheWay(.prohibits(icmp)), .onTheWay(.noRoute(icmp)),
             .onTheWay(.ends(after: gateway)), .onTheWay(.largePackets(link: link, fitting: 1280)), .server(.refused),
+            .onTheWay(.tcpEnds(after: gateway, port: 65_535)),
             .server(.gone(icmp)),
             .server(.absent(target, link: link)), .server(.portSilent),
             .server(.prohibits(icmp)), .server(.handshakeSilent), .server(.handshakeReset), .server(.notTLS),

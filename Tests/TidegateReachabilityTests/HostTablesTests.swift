@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 import TidegateAttribution
 @testable import TidegateCore
@@ -287,6 +288,53 @@ import TidegateTestKit
         #expect(found.advice.contains("rp_filter=2"), "\(found.advice)")
         way.misrouted = 19
         #expect(try Self.explain(way).party != .mine)
+    }
+
+    @Test("Packets that a filter of this host dropped while a silent target was asked are its answers; a few are not")
+    func droppedAnswers() throws {
+        var way = Self.silent(Self.server)
+        way.sentinelWalk = Self.reached
+        way.dropped = 4
+        let found = try Self.explain(way)
+        #expect(found.cause == .thisHost(.dropsAnswers(count: 4, from: Self.server)), "\(found)")
+        #expect(found.advice.contains("nft list ruleset"), "\(found.advice)")
+        way.dropped = 3
+        #expect(try Self.explain(way).party == .path)
+    }
+
+    @Test("TCP that ends on the way, where UDP passes, is no failure of the server")
+    func filteredTCP() throws {
+        var way = Self.silent(Self.server)
+        way.sentinelWalk = Self.reached
+        way.port = 853
+        way.walk = HopWalkResult(
+            destination: Self.server, port: 853,
+            hops: [Self.spent(Self.gateway), Self.spent(Self.edge), .reached(.datagram, after: .milliseconds(3))])
+        #expect(try Self.explain(way).cause == .server(.portSilent))
+        way.walk?.tcpEnd = Self.gateway
+        let found = try Self.explain(way)
+        #expect(found.cause == .onTheWay(.tcpEnds(after: Self.gateway, port: 853)), "\(found)")
+        #expect(found.party == .path && found.advice.contains("filter of TCP port 853"), "\(found.advice)")
+        way.web = [Self.server: HTTPCheck.Result(reached: nil, failure: .connectFailed, socketError: .refused)]
+        #expect(try Self.explain(way).party == .theirs, "the server refused a TCP connection")
+    }
+
+    @Test("An error of a filter is the full table of connections if that is full")
+    func fullTable() throws {
+        var way = Self.silent(Self.server)
+        way.walk = HopWalkResult(destination: Self.server, port: 80, hops: [.failed(EPERM)])
+        guard case .thisHost(.filter) = try Self.explain(way).cause else {
+            Issue.record("\(try Self.explain(way))")
+            return
+        }
+        var host = HostEvidence()
+        (host.trackedConnections, host.trackedLimit) = (98, 100)
+        way.add(way.walk, nil, host)
+        #expect(try Self.explain(way).cause == .thisHost(.connectionTable(count: 98, limit: 100)))
+        host.trackedConnections = 97
+        way.fullTable = nil
+        way.add(way.walk, nil, host)
+        #expect(way.fullTable == nil)
     }
 
     @Test("Private name servers that are asked on the internet are this host's; those of the own network are not")

@@ -4,7 +4,7 @@ import TidegateTesting
 @testable import TidegateCore
 @testable import TidegateReachability
 
-/// When ways out are asked that packets do not take, and what is said of them.
+/// When ways out are asked that packets do not take, and when their state is news.
 @Suite struct UplinkWatchTests {
     private var watch = UplinkWatch(at: Self.at(0).monotonic)
 

@@ -13,7 +13,8 @@ package enum EveryEvent {
 
     /// The events in order.
     package static var payloads: [Event.Payload] {
-        self.paths + self.diagnoses + self.targetChecks + self.quality + self.probes + self.links + self.netlink
+        self.paths + self.diagnoses + self.targetChecks + self.quality + self.uplinks + self.probes + self.links
+            + self.netlink
             + self.sessions + self.incidents + self.daemon
             + TaskKind.allCases.flatMap(self.tasks(of:))
     }
@@ -121,6 +122,22 @@ package enum EveryEvent {
     }
 
     /// The way out and the target while they are slow.
+    private static var uplinks: [Event.Payload] {
+        [
+            .uplink(UplinkEvent(self.uplink(.standby, .silent), before: .works)),
+            .uplink(UplinkEvent(self.uplink(.standby, .works), before: .silent)),
+            .uplink(UplinkEvent(self.uplink(.member, .provider), before: nil)),
+            .uplink(UplinkEvent(self.uplink(.standby, .down), before: .down, isGone: true)),
+        ]
+    }
+
+    /// A way out in a state.
+    package static func uplink(_ role: Uplink.Role, _ state: Uplink.State) -> Uplink {
+        var uplink = Uplink("eth\(role == .used ? 0 : 1)", IPAddress(ipv4: 0xC0A8_0101), .ipv4, role)
+        (uplink.state, uplink.since) = (state, WallTime(microseconds: 1_790_000_000_000_000))
+        return uplink
+    }
+
     package static var qualityStatus: QualityStatus {
         var quality = QualityStatus()
         let hosts: [(Segment, String, Int64)] = [(.router, "10.0.0.1", 1200), (.provider, "100.64.0.2", 11_500)]

@@ -233,6 +233,8 @@ package enum PathCause: Sendable, Hashable {
     case noRoute(ICMPError)
     /// Packets end somewhere behind this router, while other hosts answer.
     case ends(after: IPAddress?)
+    /// TCP packets to a port get no further than this router, and UDP packets do.
+    case tcpEnds(after: IPAddress, port: UInt16)
     /// Packets of so many bytes pass, and larger ones do not.
     case largePackets(link: String?, fitting: Int)
     /// A tunnel takes packets and brings none back, while packets to its far end pass over the link below it.
@@ -249,6 +251,8 @@ package enum PathCause: Sendable, Hashable {
             ("pathNoRoute", "\(error.sender(or: "a router on the way")) has no route there (\(error.number))")
         case .ends(let router?): ("pathEnds", "packets get as far as \(router), the last router that answers")
         case .ends(nil): ("pathEnds", "packets are lost on the way, while other hosts answer")
+        case .tcpEnds(after: let router, let port):
+            ("tcpFiltered", "TCP packets to port \(port) get no further than \(router), and UDP packets do")
         case .silentTunnel(let tunnel, over: let link):
             ("tunnelSilent", "nothing comes back through the tunnel \(tunnel); \(link) below it works")
         case .tunnelEnds(let tunnel, after: let router):

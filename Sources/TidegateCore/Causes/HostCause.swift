@@ -4,6 +4,10 @@ package enum HostCause: Sendable, Hashable {
     case kernel(KernelRefusal)
     /// A filter of this host rejects the packets.
     case filter(ICMPError?)
+    /// The kernel's table of connections is full, and new ones are dropped (nf_conntrack-sysctl).
+    case connectionTable(count: UInt64, limit: UInt64)
+    /// So many packets arrived while the target was asked, and a filter of this host dropped them.
+    case dropsAnswers(count: UInt64, from: IPAddress)
     /// The target is this host, and nothing listens there.
     case nothingListens(IPAddress, port: UInt16?)
     /// No route of this host leads to a private address: packets went out to the internet, as far as a router there.
@@ -73,6 +77,10 @@ package enum HostCause: Sendable, Hashable {
                 "this host has no route to the \(isResolver ? "name server" : "private address") \(address); "
                     + "packets end after \(router)"
             )
+        case .connectionTable(let count, let limit):
+            ("connectionTable", "the table of connections of this host is full (\(count) of \(limit))")
+        case .dropsAnswers(let count, let address):
+            ("filterDropsAnswers", "a filter of this host dropped \(count) packets while \(address) was asked")
         case .frozen(let time): ("frozen", "this process did not run for \(time.shortText)")
         case .foreignSource(let source, let link, let other):
             ("foreignSource", "packets leave \(link) with \(source), the address of \(other), and get no answer")

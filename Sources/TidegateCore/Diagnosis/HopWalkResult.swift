@@ -50,6 +50,8 @@ package struct HopWalkResult: Sendable, Hashable {
     package var duration: Duration
     /// True if routers answered UDP packets, and not even the first one answered a TCP packet.
     package var isTCPLost = false
+    /// The last router that answered TCP packets, while a router beyond it answered UDP packets only; nil otherwise.
+    package var tcpEnd: IPAddress?
 
     /// A result from its parts.
     package init(destination: IPAddress, port: UInt16, hops: [Outcome], duration: Duration = .zero) {

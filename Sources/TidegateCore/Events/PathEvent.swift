@@ -80,6 +80,42 @@ extension HostDiagnosis {
     }
 }
 
+/// The state of an uplink that is not used changed, or it appeared broken.
+public struct UplinkEvent: Sendable, Hashable {
+    /// The uplink with its new state.
+    public let uplink: Uplink
+    /// Its state before; nil if it was not known.
+    public let before: Uplink.State?
+    /// True if its route is gone.
+    package let isGone: Bool
+
+    /// An event from its parts.
+    package init(_ uplink: Uplink, before: Uplink.State?, isGone: Bool = false) {
+        (self.uplink, self.before, self.isGone) = (uplink, before, isGone)
+    }
+
+    /// True if packets that take it are lost from now on.
+    package var isTrouble: Bool { self.uplink.isBroken && !self.isGone }
+
+    var projection: EventProjection {
+        let (uplink, isBroken) = (self.uplink, self.isTrouble)
+        let state = uplink.state == .works ? "works again" : "is \(uplink.shortSentence)"
+        let part = uplink.role == .member ? "part of the connections fail: " : ""
+        let text =
+            self.isGone
+            ? "\(uplink.interface) is no way out any more"
+            : isBroken ? part + uplink.trouble : "the way out by \(uplink.interface) \(state)"
+        return EventProjection(
+            "path.uplinkChanged", isBroken ? .warning : .info, isBroken ? "way out failed" : "way out changed", text,
+            [
+                .both("interface", uplink.interface), .both("gateway", uplink.gateway?.description),
+                .both("role", uplink.role.rawValue), .both("state", self.isGone ? nil : uplink.state.rawValue),
+                .both("from", self.before?.rawValue), .both("party", .word(isBroken ? uplink.party : nil)),
+                .both("text", text), .both("advice", isBroken ? uplink.advice : nil),
+            ])
+    }
+}
+
 /// A change of a link's admin state, carrier, operstate, usability or reason; or its coming or going.
 public struct LinkEvent: Sendable {
     /// The link before; nil when it is new.

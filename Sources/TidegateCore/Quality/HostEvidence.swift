@@ -12,6 +12,12 @@ package struct HostEvidence: Sendable, Hashable {
     /// Packets that came in by another link than answers to them would leave by, and were dropped for it
     /// (IPReversePathFilter in /proc/net/netstat).
     package var misroutedPackets: UInt64?
+    /// The packets that arrived, and were neither delivered nor forwarded: a filter dropped them (RFC 4293).
+    package var undeliveredPackets: UInt64?
+    /// The entries of the kernel's table of connections (nf_conntrack-sysctl).
+    package var trackedConnections: UInt64?
+    /// How many entries it takes.
+    package var trackedLimit: UInt64?
     /// Damaged frames, and those that could not be sent.
     package var errors: UInt64?
     /// Packets in both directions.
@@ -45,7 +51,8 @@ package struct HostEvidence: Sendable, Hashable {
 
     private static var counters: [WritableKeyPath<Self, UInt64?>] {
         [
-            \.drops, \.refusedDatagrams, \.misroutedPackets, \.errors, \.packets, \.receivedPackets, \.carrierLosses,
+            \.drops, \.refusedDatagrams, \.misroutedPackets, \.undeliveredPackets, \.errors, \.packets,
+            \.receivedPackets, \.carrierLosses,
             \.sentFrames,
             \.repeatedFrames,
             \.failedFrames, \.quotaPeriods, \.throttledPeriods,

@@ -77,7 +77,18 @@ struct HopWalkMachine {
         result.isTCPLost =
             self.outcomes.contains { $0.key.transport == .udp && $0.value.isTimeExceeded }
             && !self.outcomes.keys.contains { $0.transport == .tcp }
+        result.tcpEnd = self.tcpEnd
         return result
+    }
+
+    private var tcpEnd: IPAddress? {
+        let last = self.outcomes.filter { $0.key.transport == .tcp }.max { $0.key.limit < $1.key.limit }
+        guard let last, last.value.isTimeExceeded, case .answered(_, let router, _) = last.value,
+            self.outcomes.contains(where: {
+                $0.key.transport == .udp && $0.key.limit > last.key.limit && $0.value.isTimeExceeded
+            })
+        else { return nil }
+        return router
     }
 
     // The number of hops, if known: the distance of the destination, or where both transports end.
@@ -87,11 +98,14 @@ struct HopWalkMachine {
         return max(tcp, udp)
     }
 
-    // The other transport has shown the same; only TCP shows whether a port accepts connections.
+    // The other transport has shown the same; only TCP shows whether a port accepts connections, and what a filter of
+    // TCP lets pass.
     private func isDecided(_ probe: Probe) -> Bool {
         switch self.outcome(probe.limit) {
         case .reached?: probe.transport == .udp || self.outcomes[probe] != nil
-        case let outcome?: outcome.isTimeExceeded
+        case let outcome? where outcome.isTimeExceeded:
+            probe.transport == .udp || self.outcomes[Probe(limit: probe.limit, transport: .tcp)] != nil
+        case _?: false
         case nil: false
         }
     }

@@ -12,6 +12,7 @@ extension HostEvidence {
         evidence.receivedPackets = counters?.receivedPackets
         let netstat = SystemFiles.text("/proc/thread-self/net/netstat") ?? ""
         evidence.misroutedPackets = CounterLine("TcpExt:", in: netstat)["IPReversePathFilter"]
+        evidence.readFilters()
         if withHost { evidence.readFiles() }
         guard let index = NetworkInterface.index(of: interface) else { return evidence }
         if let channel = try? QueryChannel(NetlinkOptions()) {
@@ -51,6 +52,17 @@ extension HostEvidence {
         self.failedFrames = station?.failed.map(UInt64.init)
     }
 
+    private mutating func readFilters() {
+        self.undeliveredPackets = Self.undelivered(
+            snmp: SystemFiles.text("/proc/thread-self/net/snmp") ?? "",
+            snmp6: SystemFiles.text("/proc/thread-self/net/snmp6") ?? "")
+        func number(_ name: String) -> UInt64? {
+            let text = SystemFiles.text("/proc/sys/net/netfilter/nf_conntrack_\(name)")
+            return text.flatMap { UInt64($0.filter(\.isNumber)) }
+        }
+        (self.trackedConnections, self.trackedLimit) = (number("count"), number("max"))
+    }
+
     private mutating func readFiles() {
         let (snmp, snmp6) = (
             SystemFiles.text("/proc/thread-self/net/snmp"), SystemFiles.text("/proc/thread-self/net/snmp6")
@@ -88,6 +100,19 @@ extension HostEvidence {
         CounterLine("Udp:", in: snmp)["SndbufErrors"].map {
             $0 + (CounterLine.number("Udp6SndbufErrors", in: snmp6) ?? 0)
         }
+    }
+
+    /// The packets that came in, without those that were delivered, forwarded, put together or refused; nil without IPv4.
+    static func undelivered(snmp: String, snmp6: String) -> UInt64? {
+        let line = CounterLine("Ip:", in: snmp)
+        func left(_ number: (String) -> UInt64?, _ forwarded: String) -> UInt64? {
+            guard let received = number("InReceives") else { return nil }
+            let gone = ["InDelivers", forwarded, "InHdrErrors", "InAddrErrors", "InDiscards", "ReasmReqds"]
+            let used = gone.reduce(UInt64(0)) { $0 &+ (number($1) ?? 0) }
+            return received &+ (number("ReasmOKs") ?? 0) &- used
+        }
+        let six = left({ CounterLine.number("Ip6\($0)", in: snmp6) }, "OutForwDatagrams") ?? 0
+        return left({ line[$0] }, "ForwDatagrams").map { $0 &+ six }
     }
 
     /// The periods of a quota in cpu.stat; nil without a quota.

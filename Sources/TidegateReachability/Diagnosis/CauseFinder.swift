@@ -10,9 +10,21 @@ struct CauseFinder {
 
     /// The cause, and the rung that it belongs to.
     func cause(of report: RungReport) -> (cause: Cause, rung: Rung) {
-        let cause = DecisionTable.cause(of: self.evidence(of: report))
+        var cause = DecisionTable.cause(of: self.evidence(of: report))
+        // A proxy of SOCKS 4 and 5 gets addresses, which this host looks up.
+        if let location = self.findings.target.location, self.findings.target.proxy != nil,
+            self.answer?.failure == .resolveFailed
+        {
+            cause = .thisHost(.nameNotFound(location.target.host, resolver: nil))
+        }
+        // A full table has the same error as a filter.
+        if case .thisHost(.filter) = cause, let table = self.path?.fullTable {
+            cause = .thisHost(.connectionTable(count: table.count, limit: table.limit))
+        }
         return (cause, DecisionTable.rung(of: cause, shownBy: report.rung, self.witnesses))
     }
+
+    private var answer: HTTPCheck.Result? { self.path.flatMap { $0.web[$0.subject.address] } }
 
     /// The cause of a silence on this path.
     func silence(_ silent: SilenceEvidence.Silent) -> Cause {
@@ -114,7 +126,7 @@ struct CauseFinder {
 
     // Adds the target's answer, or the stage that a check of it reached.
     private func addAnswer(_ report: RungReport, to evidence: inout FailureEvidence) {
-        let answer = self.path.flatMap { $0.web[$0.subject.address] } ?? HTTPCheck.Result(reached: nil)
+        let answer = self.answer ?? HTTPCheck.Result(reached: nil)
         (evidence.text, evidence.local) = (answer.text, answer.local)
         switch report.rung {
         case .tls, .http:
@@ -145,7 +157,19 @@ struct CauseFinder {
     // MARK: This host's tables
 
     /// The cause that this host's own tables, or the counters of a tunnel, show; nil if they show none.
-    var shown: Cause? { self.tunnel ?? self.own.map { .thisHost($0) } }
+    var shown: Cause? { self.tunnel ?? self.filter ?? self.own.map { .thisHost($0) } }
+
+    // What drops the packets of the target alone: a filter of this host, or one of TCP on the way.
+    private var filter: Cause? {
+        guard let path = self.path, case .target(let address) = path.subject,
+            path.web.values.allSatisfy({ !$0.hasReached(.connect) && $0.socketError != .refused })
+        else { return nil }
+        if path.dropped >= Thresholds.droppedPackets, path.walk?.isDestinationReached == false {
+            return .thisHost(.dropsAnswers(count: path.dropped, from: address))
+        }
+        guard let port = path.port, let router = path.walk?.tcpEnd else { return nil }
+        return .onTheWay(.tcpEnds(after: router, port: port))
+    }
 
     // A silence inside a tunnel: its own packets, the link below it, or its far end.
     private var tunnel: Cause? {

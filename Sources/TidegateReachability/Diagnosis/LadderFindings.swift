@@ -189,12 +189,23 @@ struct PathFindings: Sendable {
     var fittingPacket: Int?
     /// How many packets this host dropped meanwhile because they came in by another link than answers would leave by.
     var misrouted: UInt64 = 0
+    /// How many packets a filter of this host dropped while the walk to the target ran, above the usual.
+    var dropped: UInt64 = 0
+    /// The entries of this host's table of connections if that is full; nil otherwise.
+    var fullTable: (count: UInt64, limit: UInt64)?
     /// The packets of a tunnel without an answer; nil if the path leads into none, or an answer came first.
     var tunnel: TunnelFindings?
     /// The other links that default routes lead out by, if the way that is used does not work.
     var otherWays: [Uplink] = []
     /// The ICMP error for a packet to a target on the link; nil if nothing was sent or the target answered.
     var neighbourRefusal: ICMPError?
+
+    /// Adds the walks, and what this host showed meanwhile.
+    mutating func add(_ walk: HopWalkResult?, _ sentinel: HopWalkResult?, _ host: HostEvidence?) {
+        (self.walk, self.sentinelWalk, self.dropped) = (walk, sentinel, host?.undeliveredPackets ?? 0)
+        guard let count = host?.trackedConnections, let limit = host?.trackedLimit, limit > 0 else { return }
+        self.fullTable = count >= limit - limit / 50 ? (count, limit) : nil
+    }
 
     /// True for a tunnel without a gateway inside it.
     var isInTunnel: Bool { self.verdict.notes.contains(.tunnel) && self.verdict.path?.gateway == nil }

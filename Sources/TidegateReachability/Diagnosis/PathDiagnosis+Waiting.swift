@@ -7,7 +7,7 @@ extension PathDiagnosis {
     private enum Answer: Sendable {
         case gateway(GatewayFindings)
         case web([IPAddress: HTTPCheck.Result])
-        case walks(target: HopWalkResult?, sentinel: HopWalkResult?)
+        case walks(target: HopWalkResult?, sentinel: HopWalkResult?, HostEvidence?)
         case neighbour(ICMPError?)
         case tunnel(TunnelFindings?)
         case fittingPacket(Int?)
@@ -44,7 +44,7 @@ extension PathDiagnosis {
                 case .web(let web):
                     path.web = web
                     if web.values.contains(where: { $0.hasReached(.connect) }) { group.cancelAll() }
-                case .walks(let walk, let sentinel): (path.walk, path.sentinelWalk) = (walk, sentinel)
+                case .walks(let walk, let sentinel, let host): path.add(walk, sentinel, host)
                 case .neighbour(let refusal): path.neighbourRefusal = refusal
                 case .tunnel(let tunnel): path.tunnel = tunnel
                 case .fittingPacket(let size): path.fittingPacket = path.web.isEmpty ? size : nil
@@ -78,19 +78,33 @@ extension PathDiagnosis {
     }
 
     private func walks(_ path: PathFindings, after patience: Duration) async -> Answer {
+        let link = path.verdict.path?.interface
+        let before = await self.diagnostics.own(of: link)
         guard await self.pause(for: patience), path.verdict.level >= .routed,
             path.verdict.path?.gateway != nil || path.leadsToGateway
-        else { return .walks(target: path.walk, sentinel: path.sentinelWalk) }
+        else { return .walks(target: path.walk, sentinel: path.sentinelWalk, nil) }
         let isAllowed = self.walksToInternet || path.subject != .sentinel(path.subject.address)
-        async let walk = path.walk == nil && isAllowed ? self.walk(to: path.subject.address, path.port) : path.walk
+        let quiet = await self.diagnostics.own(of: link)
+        async let walk = path.walk == nil && isAllowed ? self.targetWalk(path) : path.walk
         async let sentinel = self.sentinelWalk(path)
         let walks = (target: await walk, sentinel: await sentinel)
+        let host = await self.diagnostics.own(of: link)?.dropping(since: quiet, before)
         // One destination may be silent for reasons of its own, so a second network is asked before the internet is.
         guard self.walksToInternet, case .sentinel(let first) = path.subject, let walk = walks.target,
             case .router = walk.reach(past: path.provenGateway, asking: first),
             walks.sentinel?.destination ?? first == first, let second = first.family.sentinels.dropFirst().first
-        else { return .walks(target: walks.target, sentinel: walks.sentinel) }
-        return .walks(target: walk, sentinel: await self.walk(to: second, nil))
+        else { return .walks(target: walks.target, sentinel: walks.sentinel, host) }
+        return .walks(target: walk, sentinel: await self.walk(to: second, nil), host)
+    }
+
+    // A router that limits its errors may have left out the one for TCP: it is asked again a second later.
+    private func targetWalk(_ path: PathFindings) async -> HopWalkResult? {
+        var walk = await self.walk(to: path.subject.address, path.port)
+        guard let end = walk?.tcpEnd, await self.pause(for: .seconds(1)),
+            let again = await self.walk(to: path.subject.address, path.port)
+        else { return walk }
+        walk?.tcpEnd = again.tcpEnd == end ? end : nil
+        return walk
     }
 
     // Counts a tunnel's packets during a walk inside it and one to its far end below it.
@@ -219,6 +233,18 @@ extension PathDiagnosis {
             self.diagnostics.memory.answeredAgo($0, at: self.now)
         }
         return later
+    }
+}
+
+extension HostEvidence {
+    /// What grew since `quiet`; the packets that were dropped, without those that are dropped anyway, as `before` shows.
+    fileprivate func dropping(since quiet: HostEvidence?, _ before: HostEvidence?) -> HostEvidence? {
+        guard let quiet, let before else { return nil }
+        var grown = self.since(quiet)
+        // A walk takes three times as long as the patience before it.
+        let usual = (quiet.since(before).undeliveredPackets ?? 0) * 6
+        grown.undeliveredPackets = grown.undeliveredPackets.map { $0 > usual ? $0 - usual : 0 }
+        return grown
     }
 }
 

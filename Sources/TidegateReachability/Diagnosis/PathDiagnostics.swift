@@ -14,7 +14,7 @@ package final class PathDiagnostics: HostDiagnoser {
     let resolver: any NameResolver
     let web: any HTTPChecker
     let policy: InternetCheckPolicy
-    let publicDiagnosis: PublicDiagnosis
+    private let publicDiagnosis: PublicDiagnosis
     let time: any TimeSource
     let dependencies: Dependencies
     let memory = DiagnosisMemory()
@@ -95,6 +95,52 @@ package final class PathDiagnostics: HostDiagnoser {
         else { return nil }
         path.references = others
         return await QualityMeter(diagnostics: self, path: path).evidence(for: nil)
+    }
+
+    // The ways that packets do not take now, with what echoes over them say.
+    private func otherWays(_ family: AddressFamily, _ found: LadderFindings) async -> [Uplink] {
+        guard let path = found.paths[family], let explanation = path.explanation else { return [] }
+        let others = explanation.uplinks(path.verdict, links: found.links).filter { $0.role == .standby }
+        return await self.ask(others.filter { $0.state != .down }, explanation, costly: found.costlyLinks)
+    }
+
+    /// Every way out of this host, and what echoes over those say that are not the only one in use.
+    package func uplinks() async -> [Uplink] {
+        guard self.publicDiagnosis == .auto || self.policy.isEnabled else { return [] }
+        let report = await self.monitor.routeReport(RouteQuery(questions: [], families: AddressFamily.allCases))
+        var found: [Uplink] = []
+        for family in AddressFamily.allCases {
+            guard let route = report.sentinels[family].flatMap({ report.routes[$0] }),
+                let explanation = route.explanation
+            else { continue }
+            let own = explanation.uplinks(route.verdict, links: report.links)
+            let new = own.filter { uplink in !found.contains { $0.interface == uplink.interface } }
+            let asked = new.filter { $0.role != .used && $0.state != .down }
+            let answers = await self.ask(asked, explanation, costly: report.costlyLinks)
+            found += new.map { uplink in answers.first { $0.isSame(as: uplink) } ?? uplink }
+        }
+        return found
+    }
+
+    // Nothing is sent over lines that cost money.
+    private func ask(
+        _ uplinks: [Uplink], _ explanation: RouteExplanation, costly: Set<String>
+    ) async -> [Uplink] {
+        await uplinks.prefix(Uplink.most).filter { !costly.contains($0.interface) }.concurrentMap { uplink in
+            var uplink = uplink
+            let (link, sentinels) = (uplink.interface, uplink.family.sentinels.prefix(2))
+            if explanation.dropsAnswers(over: link) {
+                uplink.state = .filtered
+                return uplink
+            }
+            // The rules may lead only packets with an address of that link to its default route.
+            guard let first = sentinels.first, await self.monitor.hasRoute(to: first, over: link) else { return uplink }
+            let answers = await ([uplink.gateway].compactMap(\.self) + sentinels).concurrentMap {
+                await self.dependencies.echo($0, over: link, within: .seconds(1))
+            }
+            uplink.state = Uplink.State(answers, from: uplink.gateway)
+            return uplink
+        }
     }
 
     /// The counters and the state of an interface; nil without one, and if a driver hangs.

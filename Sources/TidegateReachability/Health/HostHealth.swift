@@ -91,7 +91,9 @@ struct HostHealth {
     var failing: [AddressFamily: UnreachableReason] { self.isWatching ? self.latest?.failing ?? [:] : [:] }
 
     /// When ``Input/timer`` is due; nil if it is not.
-    var deadline: MonotonicTime? { [self.diagnosisDeadline, self.quality?.deadline, self.uplinks?.deadline].compactMap(\.self).min() }
+    var deadline: MonotonicTime? {
+        [self.diagnosisDeadline, self.quality?.deadline, self.uplinks?.deadline].compactMap(\.self).min()
+    }
 
     private var diagnosisDeadline: MonotonicTime? {
         if let running { return running.start.monotonic + Self.limit }

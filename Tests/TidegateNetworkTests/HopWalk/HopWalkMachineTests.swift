@@ -47,9 +47,11 @@ internal import TidegateCore
         #expect(self.isWanted(.tcp, 3), "whether the port accepts connections only TCP says")
         self.record(.reached(.connected, after: .milliseconds(1)), .tcp, 3)
         self.record(try self.answer("10.0.0.1", 11), .udp, 1)
-        #expect(!self.isWanted(.tcp, 1), "both transports say the same")
+        #expect(self.isWanted(.tcp, 1), "whether a filter lets TCP pass")
+        self.record(try self.answer("10.0.0.1", 11), .tcp, 1)
         #expect(!self.machine.isOver)
         self.record(try self.answer("10.0.0.2", 11), .tcp, 2)
+        #expect(!self.isWanted(.udp, 2), "UDP would say the same")
         #expect(self.machine.isOver)
         let result = self.machine.result(at: Self.moment(7))
         #expect(result.hops.count == 3 && result.arrival?.hop == 3)
@@ -65,6 +67,18 @@ internal import TidegateCore
         #expect(self.machine.result(at: Self.moment(1)).isTCPLost)
         self.record(try self.answer("10.0.0.2", 11), .tcp, 2)
         #expect(!self.machine.result(at: Self.moment(1)).isTCPLost)
+    }
+
+    @Test("TCP ends at the last router that answers it, if one beyond answers UDP; a silent server's TCP does not")
+    mutating func filteredTCP() throws {
+        let (first, second) = (IPAddress("10.0.0.1"), IPAddress("10.0.0.2"))
+        self.record(try self.answer("10.0.0.1", 11), .tcp, 1)
+        self.record(.reached(.datagram, after: .milliseconds(1)), .udp, 3)
+        #expect(self.machine.result(at: Self.moment(1)).tcpEnd == nil, "the server may drop TCP itself")
+        self.record(try self.answer("10.0.0.2", 11), .udp, 2)
+        #expect(self.machine.result(at: Self.moment(1)).tcpEnd == first && first != nil)
+        self.record(try self.answer("10.0.0.2", 11), .tcp, 2)
+        #expect(self.machine.result(at: Self.moment(1)).tcpEnd == nil && second != nil)
     }
 
     @Test("A destination that answers only UDP may drop TCP itself")

@@ -64,7 +64,7 @@ enum WebRungs {
         case .addressNotAvailable: return .noSourceAddress
         case .prohibited: return .prohibited
         case .blackholed: return .blackholed
-        case .noResources, .other, nil: break
+        case .lacksInterface, .noResources, .other, nil: break
         }
         return answer.refusal == nil && answer.failure == .timedOut ? .timeout : .hostUnreachable
     }
