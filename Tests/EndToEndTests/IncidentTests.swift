@@ -215,7 +215,7 @@ struct IncidentTests {
             (["--since", "yesterday"], "--since: \"yesterday\" is not a time"),
             (["--since", "1d", "--until", "2d"], "is not before --until"),
             (["--party", "isp"], "--party: \"isp\" is not one of mine, gateway"),
-            (["--scope", "world"], "--scope: \"world\" is not one of network, gateway, target, probe"),
+            (["--scope", "world"], "--scope: \"world\" is not one of network, gateway, target, probe, uplink"),
         ])
     func usage(options: [String], message: String) async throws {
         let output = try await Program.run([BuiltProduct.path(of: "tidegate"), "incidents"] + options)

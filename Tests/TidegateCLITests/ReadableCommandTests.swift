@@ -130,7 +130,7 @@ import TidegateTestKit
             .map { $0.trimmingCharacters(in: .whitespaces) }
         let texts = lines.filter { $0.hasPrefix("summary: ") || $0.hasPrefix("description: ") }
         #expect(texts.count == 2 * lines.count { $0.hasPrefix("- alert: ") })
-        let names = ["instance", "job", "target", "host", "subscriber", "label", "metric", "thread", "probe"]
+        let names = ["instance", "job", "target", "host", "subscriber", "label", "metric", "thread", "probe", "device"]
         for text in texts {
             for match in text.matches(of: /\$labels\.(\w+)/) { #expect(names.contains(String(match.1)), "\(text)") }
             self.expectPlain(text.replacing(/{{[^}]*}}/, with: "x").replacing("_other", with: "x"))

@@ -59,6 +59,7 @@ import TidegateCore
         tidegate_target_degraded gauge target party
         tidegate_rung_status gauge family rung status
         tidegate_default_path gauge family
+        tidegate_uplink_up gauge device role
         tidegate_interface_up gauge device
         tidegate_interface_carrier gauge device
         tidegate_interface_info gauge device type

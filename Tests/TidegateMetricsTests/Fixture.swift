@@ -50,6 +50,7 @@ struct Fixture {
         var inputs = ScrapeInputs(now: self.time.monotonic(), status: EveryEvent.status)
         inputs.targetNames = Fixture.targetNames
         inputs.status.quality = EveryEvent.qualityStatus
+        inputs.status.uplinks = [EveryEvent.uplink(.used, .works), EveryEvent.uplink(.standby, .silent)]
         inputs.session = EveryEvent.statistics
         inputs.subscribers = Dictionary(
             uniqueKeysWithValues: SubscriberKind.allCases.map {

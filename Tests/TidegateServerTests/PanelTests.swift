@@ -17,6 +17,7 @@ import TidegateTestKit
         fixture.view.change {
             $0.connections = GrowingObservation()
             $0.status.quality = EveryEvent.qualityStatus
+            $0.status.uplinks = [EveryEvent.uplink(.used, .works), EveryEvent.uplink(.standby, .silent)]
         }
         // A subscriber that never reads, so that there is a queue to show.
         let listener = fixture.bus.subscribe(.log, bufferingNewest: 16)

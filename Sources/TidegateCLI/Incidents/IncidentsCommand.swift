@@ -37,7 +37,7 @@ struct IncidentsListCommand: AsyncParsableCommand {
 
     @OptionGroup var options: IncidentOptions
 
-    @Option(help: .value("scope", "Only network, gateway, target or probe."))
+    @Option(help: .value("scope", "Only network, gateway, target, probe or uplink."))
     var scope: String?
 
     @Flag(help: "Only ongoing outages.")

@@ -4,6 +4,7 @@ internal import TidegateCore
 enum ReachabilityCollector {
     static func registerLevels(in registry: Registry) {
         self.registerQuality(in: registry)
+        self.registerUplinks(in: registry)
         registry.collect(Catalogue.level, by: ReachabilityLevel.allCases) { $0.status.global.level == $1 ? 1 : 0 }
         registry.collect(Catalogue.familyLevel) { inputs, samples in
             for entry in inputs.status.families {
@@ -41,11 +42,6 @@ enum ReachabilityCollector {
                 }
             }
         }
-        registry.collect(Catalogue.uplinkUp) { inputs, samples in
-            for uplink in inputs.status.uplinks where uplink.isBroken || uplink.state == .works {
-                samples.add(uplink.interface, uplink.role.label, value: uplink.isBroken ? 0 : 1)
-            }
-        }
         self.collect(Catalogue.interfaceUp, in: registry, of: \.countedLinks) { ($0.name, $0.isUsable ? 1 : 0) }
         self.collect(Catalogue.interfaceCarrier, in: registry, of: \.countedLinks) { ($0.name, $0.hasCarrier ? 1 : 0) }
         registry.collect(Catalogue.interfaceInfo) { inputs, samples in
@@ -66,6 +62,14 @@ enum ReachabilityCollector {
         registry.collect(Catalogue.targetLevel) { inputs, samples in
             for (name, level) in inputs.namedTargets {
                 for each in ReachabilityLevel.allCases { samples.add(name, each.label, value: level == each ? 1 : 0) }
+            }
+        }
+    }
+
+    private static func registerUplinks(in registry: Registry) {
+        registry.collect(Catalogue.uplinkUp) { inputs, samples in
+            for uplink in inputs.status.uplinks where uplink.isBroken || uplink.state == .works {
+                samples.add(uplink.interface, uplink.role.label, value: uplink.isBroken ? 0 : 1)
             }
         }
     }

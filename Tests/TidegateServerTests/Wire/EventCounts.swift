@@ -25,8 +25,8 @@ final class EventCounts: EventSink {
             case .task(let task): state.numbers.add(task)
             case .daemon(.requestAnswered(let handler, let status)):
                 state.numbers.add("http_requests_total", ["handler": handler, "code": "\(status)"])
-            case .path, .diagnosis, .targetCheck, .quality, .link, .netlink, .session, .probe, .connection, .incident,
-                .daemon:
+            case .path, .diagnosis, .targetCheck, .quality, .uplink, .link, .netlink, .session, .probe, .connection,
+                .incident, .daemon:
                 break
             }
         }
