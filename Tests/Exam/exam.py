@@ -21,7 +21,7 @@ from lab import LIBC, Lab, LabError, until  # noqa: E402
 from questions import MARKS, SCENARIOS, result  # noqa: E402
 
 FOLDER = "/mnt/exam"  # of a file system of its own, which ends with this program
-LIMITS = {"explain": 150, "order": 300, "follow": 360}
+LIMITS = {"explain": 400, "order": 600, "follow": 600}
 CERTIFICATES = """
 printf '[ca]\\ndefault_ca=d\\n[d]\\ndir=.\\nnew_certs_dir=.\\ndatabase=index\\nserial=serial\\ndefault_md=sha256
 policy=p

@@ -18,7 +18,7 @@ def enter(space):
     with open(f"/run/netns/{space}") as file:
         if LIBC.setns(file.fileno(), 0x40000000): raise OSError(ctypes.get_errno(), "setns " + space)
 
-def until(holds, text, limit=6.0):
+def until(holds, text, limit=60.0):
     end = time.monotonic() + limit
     while not holds():
         if time.monotonic() > end: raise LabError(text)
