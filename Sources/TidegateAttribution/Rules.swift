@@ -45,6 +45,12 @@ extension DecisionTable {
         },
         Rule("the proxy does not let this host through", party: .mine, rung: .http) { $0.seen.proxyAnswer == .denied },
         Rule("the proxy answers, and reaches no server", party: .theirs, rung: .tcp) { $0.seen.proxyAnswer == .failed },
+        Rule("the proxy answers, and its network does not reach the server", party: .path, rung: .tcp) {
+            $0.seen.proxyAnswer == .unreachable
+        },
+        Rule("the proxy answers, and makes no connection", party: .unknown, rung: .tcp) {
+            $0.seen.proxyAnswer == .unclear
+        },
     ]
 
     /// Names and their servers.
@@ -128,7 +134,7 @@ extension DecisionTable {
         },
         Rule("the status is about the request", rung: .http) { facts in
             guard facts.isAny(of: .httpStatus), let status = facts.seen.status, (400..<500).contains(status),
-                status != 408, status != 429
+                ![408, 421, 429].contains(status)
             else { return nil }
             return .thisHost(.request(status: status))
         },
@@ -228,7 +234,7 @@ extension DecisionTable {
         Rule(
             "this host has no route, or forbids it", party: .mine, rung: .route, clause: { $0.socketClause },
             if: { facts in
-                [.prohibited, .blackholed].contains(facts.seen.socketError)
+                [.prohibited, .blackholed, .lacksInterface].contains(facts.seen.socketError)
                     || facts.seen.isImmediate && facts.seen.socketError == .networkUnreachable
             }),
         Rule(

@@ -58,6 +58,13 @@ struct Terminal: Sendable {
         }
     }
 
+    /// Warns about the skipped lines of a file: the first ten, and the number of the others.
+    func warn(of skipped: [String], in file: String) {
+        for warning in skipped.prefix(10) { self.printError("tidegate: warning: \(warning)") }
+        guard skipped.count > 10 else { return }
+        self.printError("tidegate: warning: \(file): \(skipped.count - 10) more lines are skipped")
+    }
+
     /// Writes text to standard error unchanged.
     func draw(_ text: String) { _ = TextFile.write(Array(text.utf8), to: STDERR_FILENO) }
 

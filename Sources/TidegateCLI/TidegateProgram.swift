@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import Tidegate
 internal import TidegateDaemon
 
 /// The executable: parses the arguments, runs the command and exits with a documented status.
@@ -13,7 +14,7 @@ enum TidegateProgram {
             guard !CommandLine.arguments.isEmpty else {
                 throw CommandError(.usage, "/proc is not mounted; tidegate needs it to read its arguments and sockets")
             }
-            let arguments = CurlOption.separated(Array(CommandLine.arguments.dropFirst()))
+            let arguments = CurlOption.separated(self.arguments)
             self.eraseSecretArguments()
             let unknown = UnknownCommand.message(for: arguments, root: TidegateCommand.self)
             if let message = unknown ?? CurlOption.message(for: arguments) {
@@ -31,6 +32,20 @@ enum TidegateProgram {
             if let message = result.errorMessage { terminal.printError(message) }
             exit(result.status)
         }
+    }
+
+    /// The arguments after the program's name; files to write or to send keep names that are not UTF-8.
+    private static var arguments: [String] {
+        var arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.first == "fetch" || arguments.first == "tasks" else { return arguments }
+        let options = ["-o", "--output", "--output-dir", "-T", "--upload-file"]
+        for index in arguments.indices.dropFirst() where arguments[index].unicodeScalars.contains("\u{FFFD}") {
+            let isFile = options.contains { arguments[index - 1] == $0 || arguments[index].hasPrefix("\($0)=") }
+            guard isFile, let argument = CommandLine.unsafeArgv[index + 1] else { continue }
+            let bytes = UnsafeBufferPointer(start: argument, count: strlen(argument)).map { UInt8(bitPattern: $0) }
+            arguments[index] = Destination.path(bytes)
+        }
+        return arguments
     }
 
     /// Opens /dev/null for each standard descriptor that is closed at startup.
@@ -97,13 +112,14 @@ enum CurlOption {
         "-i": "use --write-out json", "--include": "use --write-out json", "-w": "use --write-out json",
         "--trace-ascii": "use --verbose", "--trace": "use --verbose",
         "-C": "use --continue", "--continue-at": "use --continue", "-d": "use --data", "--data-raw": "use --data",
-        "--json": "use --json-body", "-m": "use --max-time", "-x": "use --proxy",
+        "--json": "use --json-body", "-m": "use --max-time", "-x": "use --proxy", "-Y": "use --speed-limit",
+        "-y": "use --speed-time",
         "-A": "use -H 'User-Agent: TEXT'", "--user-agent": "use -H 'User-Agent: TEXT'",
         "--form-string": "use --form 'NAME=\"TEXT\"'", "-b": "use -H 'Cookie: TEXT'", "-c": "use --cookie-jar",
         "--cookie": "use -H 'Cookie: TEXT'",
         "--etag-save": "use --validators DIR", "--etag-compare": "use --validators DIR", "-z": "use --validators DIR",
         "--time-cond": "use --validators DIR",
-        "-e": "use -H 'Referer: URL'",
+        "-e": "use -H 'Referer: URL'", "--digest": "use --user", "--anyauth": "use --user", "--basic": "use --user",
         "--referer": "use -H 'Referer: URL'", "-Z": "use --parallel N", "--location-trusted": "use --redirects free",
     ]
 
@@ -111,7 +127,9 @@ enum CurlOption {
     private static let known: Set<String> = ["-b", "--cookie"]
 
     // Options that tasks lack, because the daemon runs them with its own configuration.
-    private static let fetchOnly: Set<String> = ["-k", "-i", "-w", "-Z", "-#", "-C", "-s", "-I", "-z"]
+    private static let fetchOnly: Set<String> = [
+        "-k", "-i", "-w", "-Z", "-#", "-C", "-s", "-I", "-z", "-Y", "-y", "--digest",
+    ]
 
     /// The error message for `arguments` that use an option of curl; nil if none do.
     static func message(for arguments: [String]) -> String? {

@@ -64,20 +64,17 @@ package struct AttemptOutcome: Sendable {
     @Rare package var certificateError: CertificateError? = nil
     /// Why the handshake failed for another reason than the certificate; nil if it did not.
     @Rare package var handshake: HandshakeFailure? = nil
+    /// The proxy's answer to the request for a connection; nil if it gave none or agreed.
+    @Rare package var proxyAnswer: ProxyAnswer? = nil
     /// The error in one clause without a full stop; empty on success.
     package var text = ""
+    /// Whether the server said that it has not processed the request (RFC 9113 section 8.7).
+    package var isUnprocessed = false
+    /// Whether the server requires HTTP/1.1 for the request (RFC 9113 section 7).
+    package var requiresHTTP1 = false
 
     /// True if the server rejected our certificate or did not receive one.
     package var lacksClientCertificate: Bool { self.curlCode == Int32(CURLE_SSL_CLIENTCERT.rawValue) }
-
-    /// The proxy's answer to the request for a connection; nil if it gave none or agreed.
-    package var proxyAnswer: ProxyAnswer? {
-        switch self.curlCode {
-        case Int32(CURLE_LOGIN_DENIED.rawValue): .denied
-        case Int32(CURLE_PROXY.rawValue): .failed
-        default: nil
-        }
-    }
 
     /// The class of libcurl's code; nil on success or if libcurl did not end the attempt.
     package var curlFailureClass: FailureClass? {
@@ -89,7 +86,14 @@ package struct AttemptOutcome: Sendable {
     }
 
     /// The kind of the connection's error; nil without an error.
-    package var socketError: SocketError? { SocketError(errorNumber: self.osError) }
+    package var socketError: SocketError? {
+        let error = SocketError(errorNumber: self.osError)
+        // The same error number (EINVAL, ipv6(7)).
+        guard error == .blackholed, let peer = self.peer, peer.family == .ipv6, peer.isLinkLocal, peer.zone == 0 else {
+            return error
+        }
+        return .lacksInterface
+    }
 
     /// The ICMP error that refused the connection, if one did.
     package var refusal: ICMPError? { self.failedConnect?.refusal }

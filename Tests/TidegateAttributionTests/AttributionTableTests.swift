@@ -61,6 +61,10 @@ import TidegateCore
             rung: .route,
             phrase: "a blackhole route of this host discards packets to X"),
         Row(
+            situation: "a link-local address without its interface", error: .lacksInterface, isImmediate: true,
+            party: .mine, rung: .route,
+            phrase: "X is a link-local address and needs its interface, as in [fe80::1%25eth0]"),
+        Row(
             situation: "the source address is gone", error: .addressNotAvailable, party: .mine, rung: .address,
             phrase: "this host has no source address for X"),
         Row(

@@ -84,7 +84,7 @@ import TidegateTestKit
             answers += Self.answers(
                 "status \(status ?? 0)", Self.evidence(.httpStatus, .response) { $0.status = status })
         }
-        for proxy in [ProxyAnswer.denied, .failed] {
+        for proxy in [ProxyAnswer.denied, .failed, .unreachable, .unclear] {
             for failure in [TaskFailure.connectFailed, .tlsFailed, .httpStatus] {
                 answers += Self.answers("proxy \(proxy)", Self.evidence(failure, .connect) { $0.proxyAnswer = proxy })
             }

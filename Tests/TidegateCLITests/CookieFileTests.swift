@@ -33,6 +33,21 @@ struct CookieFileTests {
         #expect(["a\t1\n", "b\t3\n", "c\tnew\n"].allSatisfy(written.contains))
     }
 
+    @Test("Skipped lines are reported with their numbers, the first ten one by one")
+    func skipped() async throws {
+        let server = try LiveServer { _ in .respond(text: "ok") }
+        defer { server.stop() }
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let text = Self.line("a", "1") + String(repeating: "{\"value\": \"s3cret\"}\n", count: 12)
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        let output = try await self.fetch(["-b", file.path, server.url()])
+        let warnings = (2...11).map { ":\($0): the cookie is skipped: expected 7 fields, separated by tabs" }
+        let expected = (warnings + [": 2 more lines are skipped"]).map { "tidegate: warning: \(file.path)\($0)\n" }
+        #expect(output.status == 0 && output.errors == expected.joined(), "\(output)")
+        #expect(server.requests.first?.field("cookie") == "a=1")
+    }
+
     @Test(
         "What is no file is refused before anything is sent",
         arguments: [

@@ -11,12 +11,14 @@ import Testing
             ("fetch -k https://a/", "unknown option '-k': use --insecure, or better --cacert FILE"),
             ("fetch -L a", "unknown option '-L': redirects are followed anyway; --max-redirs 0 turns that off"),
             ("fetch https://a/ -s", "unknown option '-s': use --quiet"),
+            ("fetch -Y 1000 a", "unknown option '-Y': use --speed-limit"),
             ("fetch -fsSL a", "unknown option '-f': an error status always fails"),
             ("fetch -OL a", "unknown option '-L': redirects are followed anyway; --max-redirs 0 turns that off"),
             (
                 "fetch -I a",
                 "unknown option '-I': use --request HEAD --write-out json; \"tidegate explain URL\" shows the status"
             ),
+            ("fetch --digest -u a:b a", "unknown option '--digest': use --user"),
             ("tasks submit -d x a", "unknown option '-d': use --data"),
             ("tasks submit -b x a", "unknown option '-b': use -H 'Cookie: TEXT'"),
             ("fetch --user-agent=x a", "unknown option '--user-agent': use -H 'User-Agent: TEXT'"),

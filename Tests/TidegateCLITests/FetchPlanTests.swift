@@ -124,7 +124,7 @@ import TidegateDaemon
         let plan = try self.plan(
             "http://a/x", "-H", "X-A: 1", "--json-body", "{}", "-u", "me:se:cret", "--limit-rate", "2M", "--max-time",
             "5m", "--connect-timeout", "3s", "--max-redirs", "0", "--http2", "--compressed", "--parallel", "2",
-            "--max-filesize", "3k",
+            "--max-filesize", "3k", "--speed-limit", "50k", "--speed-time", "20",
             "--retry", "0", "--wait", "inf", "--require", "unmetered", "--require", "interface:eth0")
         let request = plan.items[0].request
         #expect(request.method == "POST" && request.body == .data(Array("{}".utf8)))
@@ -137,6 +137,7 @@ import TidegateDaemon
         #expect(request.options.bytesPerSecondLimit == 2 << 20 && request.options.deadline == .seconds(300))
         #expect(request.options.connectTimeout == .seconds(3) && request.options.maxRedirects == 0)
         #expect(request.options.maxBodyBytes == 3072)
+        #expect(request.options.lowestBytesPerSecond == 51_200 && request.options.slowTime == .seconds(20))
         #expect(request.options.usesHTTP2 && request.options.acceptsCompression)
         #expect(plan.session.maxConnections == 2 && plan.session.maxConnectionsPerHost == 2)
         #expect(plan.session.retry.attempts == 1 && plan.session.gate.patience == nil)
@@ -162,6 +163,21 @@ import TidegateDaemon
             (["http://a/", "-O"], "no file name in URL \"http://a/\"; use -o"),
             (["http://a/x", "-o", "d/"], "-o: \"d/\" is not a file name"),
             (["http://a/x", "--continue"], "--continue requires a file; use -o or -O"),
+            (["http://a/x", "-J"], "--remote-header-name requires -O or --output-dir"),
+            (["http://a/x", "-R", "--discard"], "--remote-time requires -o, -O or --output-dir"),
+            (["http://a/x", "-OJ", "--continue"], "--continue and --remote-header-name are mutually exclusive"),
+            (
+                ["http://a/x", "-OJ", "--validators", "v"],
+                "--validators and --remote-header-name are mutually exclusive"
+            ),
+            (
+                ["http://a/x", "http://a/y", "--discard", "-T", "-"],
+                "--upload-file: a pipe is read once, and cannot be sent to several URLs"
+            ),
+            (
+                ["-T", "-", "--input-file", "-", "--discard"],
+                "--input-file and --upload-file cannot both read standard input"
+            ),
             (
                 ["http://a/x", "--wait", "soon"],
                 "--wait: \"soon\" is not a duration (such as 500ms, 10s, 2m, 1h or inf)"
@@ -170,6 +186,11 @@ import TidegateDaemon
             (
                 ["http://a/x", "--limit-rate", "fast"],
                 "--limit-rate: \"fast\" is not a size (such as 500, 64k, 2M or 1G)"
+            ),
+            (["http://a/x", "--speed-limit", "0"], "--speed-limit: must be greater than 0"),
+            (
+                ["http://a/x", "--speed-limit", "2k", "--limit-rate", "1k"],
+                "--speed-limit: 2048 bytes per second are more than --limit-rate allows"
             ),
             (
                 ["http://a/x", "--require", "wifi"],

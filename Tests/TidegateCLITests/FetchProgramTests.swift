@@ -84,6 +84,74 @@ struct FetchProgramTests {
         #expect(bad.status == 2 && bad.errors.contains("--validators: \(folder.path)/f is not a directory"), "\(bad)")
     }
 
+    @Test("-J takes the name of the response, -R its time; a file that is there stays")
+    func headerName() async throws {
+        let fields = [
+            "Content-Disposition: attachment; filename*=UTF-8''..%2Fr%C3%A9sum%C3%A9.pdf",
+            "Last-Modified: Tue, 01 Jan 2019 00:00:00 GMT",
+        ]
+        let server = try LiveServer { _ in .respond(200, fields, text: "x") }
+        defer { server.stop() }
+        let folder = try Folder()
+        let script = """
+            cd "$1" && "$0" fetch -OJR "$2"; echo $?; stat -c '%n %Y' *
+            "$0" fetch -qOJ "$2"; echo $?; "$0" fetch -qJ --create-dirs --output-dir a/b "$2"; ls a/b
+            """
+        let output = try await self.shell(script, folder.path, server.url("/download?id=7"))
+        #expect(output.output == "0\nrésumé.pdf 1546300800\n1\nrésumé.pdf\n", "\(output)")
+        #expect(output.errors.contains(" (résumé.pdf): done: 1 B"), "\(output)")
+        #expect(output.errors.contains("résumé.pdf exists already; remove it, or use -o"), "\(output)")
+    }
+
+    @Test("-o keeps the bytes of a name that is not UTF-8")
+    func foreignName() async throws {
+        let server = try LiveServer { _ in .respond(text: "body") }
+        defer { server.stop() }
+        let folder = try Folder()
+        let script = #"""
+            cd "$1"; "$0" fetch -q -o $'caf\xe9' "$2"; "$0" fetch -q --output=$'\xff' "$2"; "$0" fetch -qO --output-dir . "$2"
+            LC_ALL=C ls -Ab; cat $'caf\xe9' $'\xff'; rm $'caf\xe9' $'\xff'
+            """#
+        let output = try await self.shell(script, folder.path, server.url("/é"))
+        #expect(output.output == "caf\\351\n\\303\\251\n\\377\nbodybody" && output.errors == "", "\(output)")
+    }
+
+    @Test("-T sends a pipe while it is read, once, and says so if the server asks for another time")
+    func pipedUpload() async throws {
+        let server = try LiveServer { $0.path == "/503" ? .respond(503) : .respond(text: "ok") }
+        defer { server.stop() }
+        let script = """
+            bytes() { head -c 3000000 /dev/zero; }
+            bytes | "$0" fetch -q -T - "$1"; bytes | "$0" fetch -q -T /dev/stdin "$1"
+            "$0" fetch -q -T <(bytes) "$1"; "$0" fetch -q -T - "$1" < /dev/null
+            bytes | "$0" fetch -q -X POST -T - "$1"; bytes | "$0" fetch -q -T - "$1"503
+            """
+        let output = try await self.shell(script, server.url("/"))
+        #expect(output.status == 1 && output.output == String(repeating: "ok", count: 5), "\(output)")
+        #expect(output.errors.hasSuffix(", and the body, which is read once, cannot be sent again\n"), "\(output)")
+        let whole = [UInt8](repeating: 0, count: 3_000_000)
+        #expect(server.requests.map { $0.body == whole } == [true, true, true, false, true, true])
+        #expect(server.requests.map(\.method) == ["PUT", "PUT", "PUT", "PUT", "POST", "PUT"])
+    }
+
+    @Test("--continue takes another program's part with a digest only, and fetches no complete file again")
+    func otherPart() async throws {
+        let server = try LiveServer { .pattern(400_000, for: $0) }
+        defer { server.stop() }
+        let folder = try Folder()
+        let script = """
+            cd "$1"; "$0" fetch -q -o whole "$2"; sum=$(sha256sum < whole | cut -c 1-64)
+            head -c 150000 whole > f; "$0" fetch -q --continue --sha256 $sum -o f "$2"; cmp f whole
+            head -c 150000 whole > f; "$0" fetch --continue -o f "$2"; cmp f whole
+            "$0" fetch --continue -o f "$2"; ls -A
+            """
+        let output = try await self.shell(script, folder.path, server.url("/f"))
+        #expect(output.output == "f\nwhole\n", "\(output)")
+        #expect(output.errors.contains("f: restarting: 146.4 KiB could not be resumed\n"), "\(output)")
+        #expect(output.errors.hasSuffix("f: already complete, 390.6 KiB\n"), "\(output)")
+        #expect(server.requests.map(\.rangeStart) == [nil, 150_000, 150_000, nil, 400_000])
+    }
+
     @Test("A body larger than --max-filesize fails in one sentence, and leaves nothing")
     func maxFilesize() async throws {
         let server = try LiveServer { _ in .respond(200, body: [UInt8](repeating: 0, count: 2000)) }

@@ -73,7 +73,8 @@ import TidegateDaemon
               --json-body <text>      POST this text, or what is in @FILE, as
                                       application/json.
               -T, --upload-file <file>
-                                      PUT this file.
+                                      PUT this file; fetch also takes a pipe, or - for
+                                      standard input.
               --sha256 <hex>          Fail unless the response body has this SHA-256 digest.
             """
         for arguments in [["fetch"], ["tasks", "submit"]] {

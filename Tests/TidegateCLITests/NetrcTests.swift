@@ -49,10 +49,26 @@ struct NetrcTests {
         #expect(try Netrc(text: "machine a.test login x password y").credentials(for: "b.test") == nil)
     }
 
+    @Test("Keywords of other readers, line ends and the case of letters do not matter; other words are skipped")
+    func tolerance() throws {
+        let text = """
+            # my hosts
+            Machine a.test protocol https
+             login ann PASSWORD a port 443
+            machine b.test pasword x y
+             login bob password b
+            """
+        for end in ["\n", "\r\n", "\r"] {
+            let netrc = try Netrc(text: text.split(separator: "\n").joined(separator: end))
+            #expect(netrc.credentials(for: "a.test") == Credentials(user: "ann", password: "a"))
+            #expect(netrc.credentials(for: "b.test") == Credentials(user: "bob", password: "b"))
+            #expect(netrc.unknownLines == [4])
+        }
+    }
+
     @Test(
         "What is not understood is named by its line, and its text, which may be a secret, is not",
         arguments: [
-            ("machine a\nhunter2", "2: expected machine, default, login, password, account or macdef"),
             ("password hunter2", "1: password before any machine"),
             ("machine a password \"hunter2", "1: a quotation mark is not closed"),
         ])
@@ -85,7 +101,7 @@ struct NetrcTests {
         #expect(requests.map { $0.field("authorization") } == fetches.map(\.authorization))
     }
 
-    @Test("A file that every user may read is reported with its mode; a missing one only if it was named")
+    @Test("A file that every user may read is reported, and a skipped word; a missing file only if it was named")
     func permissions() async throws {
         let server = try LiveServer { _ in .respond(text: "ok") }
         defer { server.stop() }
@@ -98,6 +114,11 @@ struct NetrcTests {
         #expect(warned.status == 0)
         let warning = "has secrets, and every user may read it (mode 0644): chmod o-rwx \(file)"
         #expect(warned.errors == "tidegate: warning: \(file) \(warning)\n")
+        _ = try self.write("\u{FEFF}machine 127.0.0.1 login u\npassword p hunter2\n")
+        let skipped = try await self.fetch(["--netrc", server.url("/skipped")])
+        let expected = "a word is skipped: expected machine, default, login, password, account or macdef"
+        #expect(skipped.errors == "tidegate: warning: \(file):2: \(expected)\n")
+        #expect(server.requests.last { $0.path == "/skipped" }?.field("authorization") == "Basic dTpw")
         let headers = "\(self.folder)/headers"
         try "X-Key: k\n".write(toFile: headers, atomically: false, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o604], ofItemAtPath: headers)

@@ -71,6 +71,49 @@ struct PipedFileTests {
         #expect(await fetch.finish().status == 130)
     }
 
+    @Test("Authorities of the environment replace the system's, and names of the system's own files change nothing")
+    func authorities() throws {
+        func file(_ environment: [String: String]) -> String? { AuthorityOptions.file(in: environment) }
+        let system = ["SSL_CERT_FILE": "/etc/ssl/certs/ca-certificates.crt", "SSL_CERT_DIR": "/etc/ssl/certs"]
+        #expect(file([:]) == nil && file(["SSL_CERT_FILE": "", "SSL_CERT_DIR": ""]) == nil && file(system) == nil)
+        #expect(file(["SSL_CERT_FILE": "/no/such"]) == "/no/such")
+        #expect(file(["SSL_CERT_DIR": self.folder]) == self.folder, "without certificates")
+        func certificate(_ text: String) -> String {
+            "-----BEGIN CERTIFICATE-----\n\(text)\n-----END CERTIFICATE-----\n"
+        }
+        for (name, text) in [("a.pem", certificate("YQ")), ("b.pem", certificate("Yg")), ("README", "no certificate")] {
+            try text.write(toFile: "\(self.folder)/\(name)", atomically: true, encoding: .utf8)
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(self.folder)/0a1b2c3d.0", withDestinationPath: "\(self.folder)/a.pem")
+        let copy = try #require(file(["SSL_CERT_DIR": "/no/such:\(self.folder)"]))
+        let both = [certificate("YQ"), certificate("Yg")].joined(separator: "\n")
+        #expect(try String(contentsOfFile: copy, encoding: .utf8) == both)
+        let own = "\(self.folder)/a.pem"
+        #expect(file(["SSL_CERT_FILE": own]) == own)
+        let added = try #require(file(["SSL_CERT_FILE": own, "SSL_CERT_DIR": "\(self.folder)/none"]))
+        #expect(try String(contentsOfFile: added, encoding: .utf8) == certificate("YQ"))
+    }
+
+    @Test(
+        "Servers are verified by the authorities of the environment, or of a pipe",
+        .enabled(if: TestAuthority.isAvailable))
+    func verification() async throws {
+        let authority = try await TestAuthority()
+        let server = try await TestTLSServer(try await authority.sign(["localhost"]))
+        let fetch = [BuiltProduct.path(of: "tidegate"), "fetch", "-q", "--discard", "--retry", "0"]
+        for (variable, value, status) in [
+            ("SSL_CERT_FILE", authority.certificate, 0), ("SSL_CERT_FILE", "/no/such", 1), ("SSL_CERT_DIR", "", 1),
+        ] as [(String, String, Int32)] {
+            let environment = ["env", "-u", "SSL_CERT_FILE", "-u", "SSL_CERT_DIR", "\(variable)=\(value)"]
+            let output = try await Program.run(environment + fetch + ["https://localhost:\(server.port)/"])
+            #expect(output.status == status, "\(output)")
+        }
+        let pipe = "\"$0\" fetch -q --discard --cacert <(cat '\(authority.certificate)') \"$1\""
+        let piped = try await Program.run(["bash", "-c", pipe, fetch[0], "https://localhost:\(server.port)/"])
+        #expect(piped.status == 0, "\(piped)")
+    }
+
     @Test("The sidecar's files are not pipes")
     func configuration() async throws {
         let path = self.pipe()

@@ -36,6 +36,13 @@ import TidegateTestKit
         #expect(try await self.entries("").isEmpty)
     }
 
+    @Test("A byte order mark before the first line is ignored, and one elsewhere is not")
+    func byteOrderMark() async throws {
+        let entries = try await self.entries("\u{FEFF}http://a/1\r\n\u{FEFF}http://a/2\r\n")
+        #expect(entries.map(\.url) == ["http://a/1", "\u{FEFF}http://a/2"])
+        #expect(try await self.entries("\u{FEFF}# c\nhttp://a/1").map(\.place) == [":2"])
+    }
+
     @Test("A list longer than any buffer is read to its end")
     func long() async throws {
         let urls = (1...20_000).map { "http://a.example/\($0)" }

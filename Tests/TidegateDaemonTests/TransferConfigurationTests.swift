@@ -50,6 +50,11 @@ import TidegateCore
             ("{tls: {key_file: /k}}", "transfers.tls: a client key needs its certificate"),
             ("{tls: {validate_host_name: false}}", "transfers.tls: names are validated unless a host has pins"),
             ("{tls: {hosts: {a.example: {hosts: {}}}}}", "transfers.tls.hosts.a.example.hosts: unknown key"),
+            (
+                "{no_proxy: [\"*.example\", \"192.0.2.*\"]}",
+                "transfers.no_proxy[1]: \"192.0.2.*\" is not a host, a domain such as .example.com or *.example.com, "
+                    + "an address or a network"
+            ),
             ("{tls: {hosts: {a.example: 3}}}", "transfers.tls.hosts.a.example: expected a mapping, found \"3\""),
         ])
     func mistakes(_ text: String, _ message: String) throws {

@@ -109,6 +109,30 @@ struct AuthenticationTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test("A request's own credentials are sent by Digest if the server asks for it, once, and to no other origin")
+    func ownCredentials() async throws {
+        let (challenge, start) = (Kind.digest.challenge, Kind.digest.start)
+        let other = try LiveServer { _ in .respond(401, ["WWW-Authenticate: \(challenge)"]) }
+        let server = try LiveServer { request in
+            if request.path == "/away" { return .respond(302, ["Location: \(other.url("/x?q=1"))"]) }
+            return request.field("authorization")?.hasPrefix(start) == true && request.path == "/x?q=1"
+                ? .respond(text: "in") : .respond(401, ["WWW-Authenticate: \(challenge)"])
+        }
+        defer {
+            server.stop()
+            other.stop()
+        }
+        let fixture = try SessionFixture()
+        for (path, status, count) in [("/x?q=1", 200, 2), ("/wrong", 401, 2), ("/away", 401, 1)] {
+            var request = try TaskRequest(url: server.url(path))
+            request.options.credentials = Credentials(user: "u", password: "p")
+            #expect(await fixture.run(request).result().status == status)
+            #expect(server.requests.count { $0.path == path } == count)
+        }
+        #expect(other.requests.map { $0.field("authorization") } == [nil])
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("Wrong credentials are not asked for twice: the 401 is the answer")
     func wrong() async throws {
         let server = try LiveServer { _ in .respond(401, ["WWW-Authenticate: Basic realm=\"tide\""]) }

@@ -1,3 +1,4 @@
+import Glibc
 internal import HTTPTypes
 import Testing
 import TidegateCore
@@ -24,6 +25,83 @@ struct ContinuationTests {
         scratch.write(LiveServerAnswer.bytes(count: count), to: ".a.tidegate")
         let point = ResumePoint(offset: count, validator: .etag("\"tide\""), total: 400_000)
         try DownloadPaths(destination: scratch.file("a")).writeRecord(url: server.url(), point)
+    }
+
+    /// The rest of a body that its server describes by nothing but its length.
+    private static func bare(_ body: [UInt8], _ request: LiveServerRequest, upTo end: Int? = nil) -> LiveServerAnswer {
+        let start = Int(request.rangeStart ?? 0)
+        let range = start > 0 ? ["Content-Range: bytes \(start)-\(body.count - 1)/\(body.count)"] : []
+        let head = LiveServerAnswer.head(start > 0 ? 206 : 200, range + ["Content-Length: \(body.count - start)"])
+        let answer = LiveServerAnswer([.send(head + body[start..<(end ?? body.count)])])
+        return end == nil ? answer : answer.then(.close)
+    }
+
+    @Test("Without validators a digest lets a body go on where it ended, also in another session")
+    func digest() async throws {
+        let body = LiveServerAnswer.bytes(count: 300_000)
+        let server = try LiveServer { request in
+            Self.bare(body, request, upTo: request.number < 3 ? request.number * 100_000 : nil)
+        }
+        defer { server.stop() }
+        let scratch = try Scratch()
+        for retry in [RetryPolicy.never, RetryPolicy(base: .milliseconds(5), cap: .milliseconds(10))] {
+            let fixture = try SessionFixture(.with { $0.retry = retry })
+            var request = try TaskRequest(url: server.url())
+            request.destination = .file(scratch.file("a"), continues: true)
+            request.options.sha256 = ContentDigest(of: body)
+            let result = await fixture.run(request).result()
+            #expect(result.outcome == (retry == .never ? .failure : .success), "\(result)")
+            await fixture.session.invalidate(cancellingTasks: true)
+        }
+        #expect(server.requests.map(\.rangeStart) == [nil, 100_000, 200_000])
+        #expect(server.requests.allSatisfy { $0.field("if-range") == nil })
+        #expect(scratch.bytes("a") == body && scratch.names == ["a"])
+    }
+
+    @Test("Parts of two bodies are found by the digest, and the right one is fetched from its start")
+    func mixture() async throws {
+        let (old, new) = ([UInt8](repeating: 1, count: 200_000), LiveServerAnswer.bytes(count: 200_000))
+        let server = try LiveServer { request in
+            Self.bare(request.number == 1 ? old : new, request, upTo: request.number == 1 ? 50_000 : nil)
+        }
+        defer { server.stop() }
+        let (scratch, fixture) = (try Scratch(), try Self.fixture())
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"))
+        request.options.sha256 = ContentDigest(of: new)
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .success, "\(result)")
+        #expect(server.requests.map(\.rangeStart) == [nil, 50_000, nil])
+        #expect(scratch.bytes("a") == new)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test(
+        "A complete file is not fetched again; a shorter, a longer or an older one is",
+        arguments: [0, -1, 1, nil] as [Int64?])
+    func complete(difference: Int64?) async throws {
+        let server = try LiveServer { request in
+            request.field("if-unmodified-since") == "Thu, 01 Jan 1970 00:00:05 GMT"
+                ? .respond(412) : .pattern(100_000, for: request)
+        }
+        defer { server.stop() }
+        let (scratch, fixture) = (try Scratch(), try Self.fixture())
+        scratch.write(LiveServerAnswer.bytes(count: 100_000 + (difference ?? 0)), to: "a")
+        if difference == nil {
+            let old = timespec(tv_sec: 5, tv_nsec: 0)
+            #expect(utimensat(AT_FDCWD, scratch.file("a"), [old, old], 0) == 0)
+        }
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        let task = fixture.run(request)
+        let result = await task.result()
+        #expect(result.outcome == .success && result.file == scratch.file("a"), "\(result)")
+        #expect(result.bytes == (difference == 0 ? 0 : 100_000))
+        #expect(server.requests.count == (difference == 0 ? 1 : 2))
+        #expect(fixture.eventNames(of: task).contains("restarted") == (difference != 0))
+        #expect(task.info.progress.expected == 100_000)
+        #expect(scratch.hasPattern("a", 100_000) && scratch.names == ["a"])
+        await fixture.session.invalidate(cancellingTasks: true)
     }
 
     enum Unfit: CaseIterable {

@@ -78,18 +78,59 @@ struct CookieTests {
         #expect(sent == expected)
     }
 
-    @Test("A file's cookies for all hosts of a public suffix are left out, and those of such a host itself are kept")
+    @Test("A file's cookie for all hosts of a public suffix, or of a name without dots, is only for the host itself")
     func suffixesInFile() throws {
         let jar = CookieJar(
             netscape: """
                 .co.uk\tTRUE\t/\tFALSE\t0\tall\t1
                 github.io\tFALSE\t/\tFALSE\t0\town\t1
                 .example.co.uk\tTRUE\t/\tFALSE\t0\tone\t1
+                localhost\tTRUE\t/\tFALSE\t0\tlocal\t1
                 """)
         #expect(jar.field(for: try HTTPURL("http://a.co.uk/"), at: Self.now) == nil)
+        #expect(jar.field(for: try HTTPURL("http://co.uk/"), at: Self.now) == "all=1")
+        #expect(jar.field(for: try HTTPURL("http://localhost/"), at: Self.now) == "local=1")
+        #expect(jar.field(for: try HTTPURL("http://a.localhost/"), at: Self.now) == nil)
         #expect(jar.field(for: try HTTPURL("http://github.io/"), at: Self.now) == "own=1")
         #expect(jar.field(for: try HTTPURL("http://a.example.co.uk/"), at: Self.now) == "one=1")
-        #expect(jar.count == 2)
+        #expect(jar.count == 4)
+    }
+
+    @Test(
+        "An expiry may have a fraction, be missing or be too large",
+        arguments: [
+            ("1900000000.742", "1900000000"), ("1000.5", nil), ("", "0"), ("0", "0"), ("0.0", "0"),
+            ("9223372036854775807", "253402300799"), ("99999999999999999999", "253402300799"),
+        ])
+    func fileExpiry(_ text: String, _ kept: String?) throws {
+        let jar = CookieJar(netscape: "x.test\tFALSE\t/\tFALSE\t\(text)\ta\tb\n")
+        let sent = jar.field(for: try HTTPURL("http://x.test/"), at: Self.now)
+        #expect(sent == (kept == nil ? nil : "a=b"))
+        #expect(jar.netscapeText.contains("\t\(kept ?? "")\ta\tb\n") == (kept != nil))
+    }
+
+    @Test("A malformed line of a file is skipped with its number and problem; a missing last tab is an empty value")
+    func skippedLines() throws {
+        let text = """
+            # Netscape HTTP Cookie File
+            x.test FALSE / FALSE 0 a b
+            x.test\tFALSE\t/\tFALSE\t-1\ta\tb
+            x.test\tFALSE\tno\tFALSE\t0\ta\tb
+            x.test\tFALSE\t/\tFALSE\t0\t\tb
+
+              #HttpOnly_x.test\tFALSE\t/\tFALSE\t0\tc
+            x.test\tFALSE\t/\tFALSE\t0\ta\tb; c
+            """
+        let jar = CookieJar()
+        var skipped: [String] = []
+        jar.add(netscape: text) { skipped.append("\($0): \($1)") }
+        #expect(
+            skipped == [
+                "2: expected 7 fields, separated by tabs", "3: the expiry is not a number of seconds since 1970",
+                "4: the path does not begin with a slash", "5: the domain or the name is empty",
+                "8: a control character, or a semicolon in the value, is not allowed",
+            ])
+        #expect(jar.field(for: try HTTPURL("http://x.test/"), at: Self.now) == "c=")
     }
 
     @Test("Longer paths come first, then older cookies; a new value takes its place, and a past one removes it")
@@ -147,7 +188,7 @@ struct CookieTests {
 
             junk
             x.test\tFALSE\t/\tFALSE\tnever\tbad\t1
-            x.test\tFALSE\t/\tFALSE\t99999999999999\tbad\t1
+            x.test\tFALSE\t/\tFALSE\t-1\tbad\t1
             x.test\tFALSE\tno\tFALSE\t0\tbad\t1
             x.test\tFALSE\t/\tFALSE\t0\tbad\ta; b
             """

@@ -20,6 +20,20 @@ import TidegateCore
         #expect(lookup.silentLast(self.addresses, at: self.at(20)) == [first, third, second])
     }
 
+    @Test("The family of an address that does not answer the handshake comes last, and alone it keeps its order")
+    func mute() throws {
+        let (six, other) = (try #require(IPAddress("2001:db8::1")), try #require(IPAddress("2001:db8::2")))
+        let mixed = [six, other, self.addresses[0]]
+        var lookup = NameLookup(literal: nil)
+        _ = lookup.resolved(.success(mixed), lookup: lookup.begin(), until: self.at(60))
+        lookup.tried(silent: [], answered: nil, mute: six, at: self.at(1))
+        #expect(lookup.silentLast(mixed, at: self.at(2)) == [self.addresses[0], six, other])
+        var single = NameLookup(literal: nil)
+        _ = single.resolved(.success(self.addresses), lookup: single.begin(), until: self.at(60))
+        single.tried(silent: [], answered: nil, mute: self.addresses[0], at: self.at(1))
+        #expect(single.silentLast(self.addresses, at: self.at(2)) == [1, 2, 0].map { self.addresses[$0] })
+    }
+
     @Test("On another network every address is tried in its order again")
     func networkChange() {
         var lookup = NameLookup(literal: nil)

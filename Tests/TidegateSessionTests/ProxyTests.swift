@@ -79,6 +79,52 @@ struct ProxyTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    /// A reply of a SOCKS proxy; `PROXY` in the text is the proxy.
+    struct Reply: Sendable {
+        var scheme = "socks5h"
+        let number: Int
+        let text: String
+        let party: FaultParty
+        var isFinal = false
+
+        static let all = [
+            Reply(number: 1, text: "PROXY reports a general failure", party: .unknown),
+            Reply(
+                number: 2, text: "the rules of PROXY do not allow the connection to tide.test", party: .mine,
+                isFinal: true),
+            Reply(number: 3, text: "PROXY cannot reach the network of tide.test", party: .path),
+            Reply(number: 4, text: "PROXY cannot reach the host tide.test", party: .theirs),
+            Reply(number: 5, text: "tide.test refused the connection from PROXY", party: .theirs),
+            Reply(number: 6, text: "packets from PROXY to tide.test expired on their way", party: .path),
+            Reply(number: 7, text: "PROXY does not support outgoing connections", party: .mine, isFinal: true),
+            Reply(
+                number: 8, text: "PROXY does not support this type of address; use socks5", party: .mine,
+                isFinal: true),
+            Reply(number: 9, text: "PROXY made no connection", party: .unknown),
+            Reply(
+                scheme: "socks4a", number: 91,
+                text: "PROXY rejected the connection to tide.test, or could not make it", party: .unknown),
+            Reply(
+                scheme: "socks4a", number: 92, text: "PROXY requires an identd on this host, and reaches none",
+                party: .mine, isFinal: true),
+            Reply(
+                scheme: "socks4a", number: 93, text: "PROXY finds another user in the identd of this host",
+                party: .mine, isFinal: true),
+        ]
+    }
+
+    @Test("Each reply of a SOCKS proxy has its own sentence and party", arguments: Reply.all)
+    func replies(_ reply: Reply) async throws {
+        let proxy = try await ProxyServer(reply: reply.number)
+        let fixture = try Self.fixture(ProxyPolicy("\(reply.scheme)://proxy.test:\(proxy.port)"))
+        let result = await fixture.run(try TaskRequest(url: "http://tide.test/")).result()
+        let text = reply.text.replacing("PROXY", with: "the proxy \(reply.scheme)://proxy.test:\(proxy.port)")
+        #expect(result.explanation?.contains(text) == true, "\(result)")
+        #expect(result.attribution?.party == reply.party, "\(result)")
+        #expect(result.attempts == (reply.isFinal ? 1 : 2), "\(result)")
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     @Test("A proxy that refuses connections is named")
     func refused() async throws {
         let free = try LiveServer { _ in .respond() }

@@ -50,6 +50,44 @@ struct RepeatTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    private static func http2(_ method: String, _ frames: [UInt8]) async throws -> (TaskResult, protocols: [String]) {
+        let authority = try await TestAuthority()
+        let server = try await HTTP2Server(
+            firstAnswer: frames, identity: try await authority.sign(["localhost", "IP:127.0.0.1"]))
+        let fixture = try Self.fixture()
+        var request = try TaskRequest(
+            url: "https://127.0.0.1:\(server.port)/", method: method, body: method == "POST" ? .data([1]) : .none)
+        request.options.usesHTTP2 = true
+        request.options.tls = ServerTrustPolicy(caFile: authority.certificate)
+        let result = await fixture.run(request).result()
+        await fixture.session.invalidate(cancellingTasks: true)
+        return (result, server.protocols)
+    }
+
+    @Test(
+        "A POST that a server of HTTP/2 has not processed is sent again, with HTTP/1.1 if the server requires that",
+        .enabled(if: TestAuthority.isAvailable && HTTP2Server.isAvailable, "openssl or python3 is not installed"),
+        arguments: [
+            (HTTP2Server.reset(7), "h2"), (HTTP2Server.goAway(lastStream: 0, 0), "h2"),
+            (HTTP2Server.goAway(lastStream: 0, 11), "h2"), (HTTP2Server.reset(13), "http/1.1"),
+            (HTTP2Server.goAway(lastStream: 0, 13), "http/1.1"),
+        ])
+    func unprocessed(_ frames: [UInt8], _ next: String) async throws {
+        let (result, protocols) = try await Self.http2("POST", frames)
+        #expect(result.outcome == .success && protocols == ["h2", next])
+    }
+
+    @Test(
+        "After another error of HTTP/2 a GET is sent again, and a POST is in doubt",
+        .enabled(if: TestAuthority.isAvailable && HTTP2Server.isAvailable, "openssl or python3 is not installed"))
+    func internalError() async throws {
+        let (get, protocols) = try await Self.http2("GET", HTTP2Server.reset(2))
+        #expect(get.outcome == .success && protocols == ["h2", "h2"])
+        let (post, once) = try await Self.http2("POST", HTTP2Server.reset(2))
+        #expect(post.failure == .outcomeUnknown && once == ["h2"])
+        #expect(post.clause == "the server failed to process the request (INTERNAL_ERROR)")
+    }
+
     @Test("A POST that was answered by a redirect is not sent again when the next hop fails")
     func post() async throws {
         // Servers of other tests listen at 127.0.0.1 only.

@@ -113,6 +113,7 @@ final class SessionStateFixture {
         case .launch(let request):
             "launch \(request.value.id.shown) \(request.value.method) \(request.value.url.text)"
                 + (request.value.resume.map { " from \($0.offset)" } ?? "")
+                + (request.value.usesFreshConnection ? " fresh" : "")
         case .discard(let id): "discard \(id.shown)"
         case .pause(let id): "pause \(id.shown)"
         case .unpause(let id): "unpause \(id.shown)"

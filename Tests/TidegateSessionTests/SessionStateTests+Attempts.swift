@@ -36,6 +36,37 @@ extension SessionStateTests {
             given: [get, .resume, .wire(1)], when: .after(.seconds(61)),
             then: ["discard 1.1", "1: attemptFailed(timedOut)", "1: retryScheduled(timed_out)", "1: held(backoff)"]),
         Row(
+            rule: "a redirect whose body does not come is followed by its head",
+            given: [
+                get, .resume, .wire(1),
+                .head(1, "HTTP/1.1 307 Elsewhere\r\nLocation: /b\r\nContent-Length: 50\r\n"),
+            ], when: .after(.seconds(2)),
+            then: [
+                "discard 1.1", "1: attemptSucceeded", "1: gate(immediate)", "1: attemptStarted(2)",
+                "launch 1.2 GET http://192.0.2.1/b",
+            ]),
+        Row(
+            rule: "an error whose body does not come is its status",
+            given: [
+                get, .resume, .wire(1), .head(1, "HTTP/1.1 404 Not Found\r\nContent-Length: 50\r\n"),
+            ], when: .after(.seconds(61)),
+            then: ["discard 1.1", "1: attemptFailed(httpStatus)", "end 1 (failure)"]),
+        Row(
+            rule: "an attempt that is too slow for its task's time is tried again",
+            given: [
+                .make("http://192.0.2.1/a") {
+                    ($0.options.lowestBytesPerSecond, $0.options.slowTime) = (1000, .seconds(2))
+                }, .resume, .wire(1), .head(1, ok), .after(.seconds(1)),
+            ], when: .after(.seconds(1)),
+            then: ["discard 1.1", "1: attemptFailed(stalled)", "1: retryScheduled(stalled)", "1: held(backoff)"]),
+        Row(
+            rule: "the wait for a response is not slow",
+            given: [
+                .make("http://192.0.2.1/a") {
+                    ($0.options.lowestBytesPerSecond, $0.options.slowTime) = (1000, .seconds(2))
+                }, .resume, .wire(1), .after(.seconds(1)),
+            ], when: .after(.seconds(1)), then: []),
+        Row(
             rule: "the head is published when it comes",
             given: [get, .resume, .wire(1)], when: .head(1, ok), then: ["1: responseHead(200)"]),
         Row(
@@ -98,6 +129,22 @@ extension SessionStateTests {
         Row(
             rule: "a client's error is final",
             given: [get, .resume, .wire(1)], when: .answered(1, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n"),
+            then: ["1: attemptFailed(httpStatus)", "end 1 (failure)"]),
+        Row(
+            rule: "a POST that the server refuses on its connection is sent on another one",
+            given: [post, .resume, .wire(1)],
+            when: .answered(1, "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n"),
+            then: [
+                "1: attemptFailed(httpStatus, free)", "1: gate(immediate)", "1: attemptStarted(2)",
+                "launch 1.2 POST http://192.0.2.1/a fresh",
+            ]),
+        Row(
+            rule: "a second refusal is final",
+            given: [
+                post, .resume, .wire(1),
+                .answered(1, "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n"), .wire(2),
+            ],
+            when: .answered(2, "HTTP/1.1 421 Misdirected Request\r\nContent-Length: 0\r\n"),
             then: ["1: attemptFailed(httpStatus)", "end 1 (failure)"]),
         Row(
             rule: "the fifth failure of a server opens its circuit",

@@ -1,3 +1,4 @@
+import Glibc
 internal import HTTPTypes
 import Synchronization
 import Testing
@@ -66,6 +67,31 @@ struct SuggestedFileNameTests {
         let task = fixture.run(try TaskRequest(url: server.url(row.path)))
         _ = await task.result()
         #expect(task.response?.suggestedFileName == row.name)
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
+    @Test("A file that is there is kept if the request says so, and a dangling link is not followed")
+    func existing() async throws {
+        let scratch = try Scratch()
+        let server = try LiveServer { .respond(text: String($0.path.dropFirst())) }
+        defer { server.stop() }
+        scratch.write([1], to: "taken")
+        #expect(symlink("elsewhere", scratch.file("link")) == 0)
+        let folder = scratch.path
+        let fixture = try SessionFixture(
+            hooks: SessionHooks(disposition: { .download(to: "\(folder)/\($1.suggestedFileName ?? "")") }))
+        for name in ["taken", "link", "free"] {
+            var request = try TaskRequest(url: server.url("/\(name)"))
+            request.destination = .discard
+            request.options.keepsExistingFile = true
+            request.options.sha256 = ContentDigest(of: Array(name.utf8))
+            let result = await fixture.run(request).result()
+            #expect(result.outcome == (name == "free" ? .success : .failure), "\(result)")
+            let problem = "\(scratch.file(name)) exists already; remove it, or use -o"
+            #expect(result.explanation == (name == "free" ? nil : problem))
+        }
+        #expect(scratch.bytes("taken") == [1] && scratch.bytes("free") == Array("free".utf8))
+        #expect(scratch.names == ["free", "link", "taken"])
         await fixture.session.invalidate(cancellingTasks: true)
     }
 

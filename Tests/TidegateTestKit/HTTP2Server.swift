@@ -30,9 +30,29 @@ package final class HTTP2Server: Sendable {
     package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") }
 
     /// Starts listening.
-    package init(_ trick: Trick, identity: TestAuthority.Identity) async throws {
-        let frames = Data(trick.frames).base64EncodedString()
-        let program = try Program(["python3", "-uc", HTTP2Server.script, identity.certificate, identity.key, frames])
+    package convenience init(_ trick: Trick, identity: TestAuthority.Identity) async throws {
+        try await self.init(trick.frames, HTTP2Server.script, identity)
+    }
+
+    /// Starts a server that answers its first request with these frames, and later ones with 200 over either protocol.
+    package convenience init(firstAnswer frames: [UInt8], identity: TestAuthority.Identity) async throws {
+        try await self.init(frames, HTTP2Server.choosy, identity)
+    }
+
+    /// The protocols of the requests so far, `h2` or `http/1.1`; a trick counts none.
+    package var protocols: [String] { self.program.outputSoFar.split(separator: "\n").dropFirst().map(String.init) }
+
+    /// The frame that ends the first stream with an error (RFC 9113 6.4).
+    package static func reset(_ code: UInt8) -> [UInt8] { [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, code] }
+
+    /// The frame that says which streams are the last ones to be processed (RFC 9113 6.8).
+    package static func goAway(lastStream: UInt8, _ code: UInt8) -> [UInt8] {
+        [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, lastStream, 0, 0, 0, code]
+    }
+
+    private init(_ frames: [UInt8], _ script: String, _ identity: TestAuthority.Identity) async throws {
+        let frames = Data(frames).base64EncodedString()
+        let program = try Program(["python3", "-uc", script, identity.certificate, identity.key, frames])
         guard await eventually({ program.outputSoFar.hasSuffix("\n") }),
             let port = Int(program.outputSoFar.dropLast())
         else { throw Program.NotStarted(description: "python3: \(program.errorsSoFar)") }
@@ -71,5 +91,43 @@ package final class HTTP2Server: Sendable {
                 while True: connection.sendall(flood)
             except OSError:
                 pass
+        """
+
+    // A request has ended with a HEADERS or DATA frame whose flag 1 is set; 0x88 is the field `:status: 200`. A client may
+    // keep the first connection while it opens another one.
+    private static let choosy = """
+        import base64, socket, ssl, sys, threading
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[1], sys.argv[2])
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        listener = socket.create_server(("127.0.0.1", 0))
+        print(listener.getsockname()[1])
+        answers = [base64.b64decode(sys.argv[3])]
+        def exactly(connection, count):
+            data = b""
+            while len(data) < count:
+                part = connection.recv(count - len(data))
+                if not part: raise ConnectionError
+                data += part
+            return data
+        def serve(plain):
+            try:
+                connection = context.wrap_socket(plain, server_side=True)
+                if connection.selected_alpn_protocol() == "http/1.1":
+                    connection.recv(65536)
+                    print("http/1.1")
+                    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+                    while connection.recv(65536): pass
+                exactly(connection, 24)
+                connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+                while True:
+                    head = exactly(connection, 9)
+                    exactly(connection, int.from_bytes(head[:3], "big"))
+                    if head[3] > 1 or not head[4] & 1: continue
+                    print("h2")
+                    connection.sendall(answers.pop() if answers else bytes([0, 0, 1, 1, 5]) + head[5:9] + b"\\x88")
+            except OSError:
+                pass
+        while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
         """
 }

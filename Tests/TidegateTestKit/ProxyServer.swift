@@ -15,12 +15,14 @@ package final class ProxyServer: Sendable {
     /// True if python3(1) is installed.
     package static var isAvailable: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") }
 
-    /// Starts it; with a user it requires `USER:PASSWORD`, and with a certificate it speaks TLS to its clients.
+    /// Starts it; with a user it requires `USER:PASSWORD`, with a certificate it speaks TLS to its clients, and with a
+    /// reply of SOCKS it gives this one to every request.
     package init(
-        _ manner: Manner = .serve, user: String = "", identity: TestAuthority.Identity? = nil
+        _ manner: Manner = .serve, user: String = "", identity: TestAuthority.Identity? = nil, reply: Int? = nil
     ) async throws {
+        let mode = reply.map { "\($0)" } ?? manner.rawValue
         let files = identity.map { [$0.certificate, $0.key] } ?? []
-        let program = try Program(["python3", "-u", "-c", Self.script, manner.rawValue, user] + files)
+        let program = try Program(["python3", "-u", "-c", Self.script, mode, user] + files)
         guard await eventually({ program.outputSoFar.contains("\n") }),
             let port = program.outputSoFar.split(separator: "\n").first.flatMap({ UInt16($0) })
         else { throw Program.NotStarted(description: "proxy: \(program.errorsSoFar)") }
@@ -78,7 +80,7 @@ package final class ProxyServer: Sendable {
             else: host = exactly(c, exactly(c, 1)[0]).decode()
             to = struct.unpack('>H', exactly(c, 2))[0]
             print('socks5 %s:%d' % (host, to)); manners()
-            code = {'deny': 2, 'unreachable': 4}.get(manner, 0)
+            code = int(manner) if manner.isdigit() else {'deny': 2, 'unreachable': 4}.get(manner, 0)
             c.sendall(bytes([5, code, 0, 1]) + bytes(6))
             if code == 0: relay(c, socket.create_connection(('127.0.0.1', to)))
         def socks4(c):
@@ -86,7 +88,7 @@ package final class ProxyServer: Sendable {
             named = address[:3] == b'\\0\\0\\0'
             host = until(c, b'\\0')[:-1].decode() if named else socket.inet_ntoa(address)
             print('socks4 %s:%d' % (host, to)); manners()
-            code = {'deny': 91, 'unreachable': 91}.get(manner, 90)
+            code = int(manner) if manner.isdigit() else {'deny': 91, 'unreachable': 91}.get(manner, 90)
             c.sendall(bytes([0, code]) + bytes(6))
             if code == 90: relay(c, socket.create_connection(('127.0.0.1', to)))
         def http(c, first):

@@ -18,6 +18,45 @@ internal import Testing
         }
     }
 
+    @Test("Each error of HTTP/2 has its own sentence, with the name of RFC 9113")
+    func http2() {
+        let texts = (0...14).map { code in
+            var signals = HTTP2Signals()
+            _ = signals.note("HTTP/2 stream 1 was not closed cleanly: NAME (err \(code))\n")
+            return signals.text ?? ""
+        }
+        #expect(Set(texts).count == 15)
+        #expect(texts[0...13].allSatisfy { $0.hasPrefix("the server ") && $0.contains(#/\([A-Z1_]+\)/#) })
+        #expect(texts[14] == "the server ended the request with the unknown HTTP/2 error 14")
+    }
+
+    @Test("GOAWAY is about the request if its last stream is below the request's")
+    func goAway() {
+        var signals = HTTP2Signals()
+        _ = signals.note("Using Stream ID: 3 (easy handle 0x1)\n")
+        let isAgain = signals.note("recveived GOAWAY, error=0, last_stream=2147483647\n")
+        #expect(!isAgain && !signals.isUnprocessed && signals.text == nil)
+        _ = signals.note("recveived GOAWAY, error=0, last_stream=3\n")
+        #expect(!signals.isUnprocessed)
+        _ = signals.note("received GOAWAY, error=0, last_stream=1\n")
+        #expect(signals.isUnprocessed)
+        #expect(signals.text == "the server closed the HTTP/2 connection before it processed the request")
+        _ = signals.note("Using Stream ID: 1 (easy handle 0x1)\n")
+        #expect(!signals.isUnprocessed && signals.text == nil)
+    }
+
+    @Test("EINVAL for a link-local address without its interface is no route's")
+    func linkLocal() {
+        let now = MonotonicTime(nanoseconds: 0)
+        func error(_ text: String) -> SocketError? {
+            var outcome = AttemptOutcome(progress: .init(lastActivity: now), started: now, ended: now)
+            (outcome.osError, outcome.failedConnect) = (EINVAL, FailedConnect(address: IPAddress(text)))
+            return outcome.socketError
+        }
+        #expect(error("fe80::1") == .lacksInterface)
+        #expect(error("fe80::1%1") == .blackholed && error("2001:db8::1") == .blackholed)
+    }
+
     private static let rows = [
         Row(CURLE_UNSUPPORTED_PROTOCOL, .protocolError, .client), Row(CURLE_FAILED_INIT, .internal, .local),
         Row(CURLE_URL_MALFORMAT, .invalidRequest, .client), Row(CURLE_NOT_BUILT_IN, .internal, .client),

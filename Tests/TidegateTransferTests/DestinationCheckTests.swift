@@ -104,11 +104,49 @@ struct DestinationCheckTests {
         #expect(try DownloadPaths(destination: self.folder.path("file")).checked().destination.ownDescriptor == nil)
     }
 
-    @Test("A file with too long a name for a new file beside it is written in place")
-    func longNameOfFile() throws {
-        let name = String(repeating: "n", count: 250)
-        self.folder.write(name, [1])
-        #expect(try self.way(name) == .inPlace)
+    @Test(
+        "A name of up to 255 bytes is fine for a new file and an old one, and its part is found again",
+        arguments: [124, 125, 236, 237, 255])
+    func longNameOfFile(count: Int) throws {
+        for name in [String(repeating: "n", count: count), String(repeating: "ä", count: count / 2)] {
+            let point = ResumePoint(offset: 1, validator: nil)
+            for _ in 0..<2 {
+                let paths = try DownloadPaths(destination: self.folder.path(name)).checked()
+                #expect(paths.way == .replaced)
+                let file = try DownloadFile.open(paths)
+                try paths.writeRecord(url: "u", point)
+                let again = DownloadPaths(destination: self.folder.path(name))
+                #expect(try again.readRecord()?.point == point && again.temporary == paths.temporary)
+                try file.commit()
+                #expect(self.folder.names == [name])
+            }
+            #expect(unlink(self.folder.path(name)) == 0)
+        }
+    }
+
+    @Test("Long names with the same start have parts of their own")
+    func similarNames() {
+        let start = String(repeating: "n", count: 250)
+        let (one, other) = (DownloadPaths(destination: "\(start)1"), DownloadPaths(destination: "\(start)2"))
+        #expect(one.temporary != other.temporary && one.record != other.record)
+    }
+
+    @Test(
+        "A name keeps its bytes in any encoding, through its text and a link, also below a confined directory",
+        arguments: [
+            [0x63, 0xE9], [0xFF], [0x61, 0xC3], [0xC3, 0xA9, 0x80], [0xF4, 0x8F, 0xBF, 0xA9], [0xED, 0xA0, 0x80, 0x41],
+        ] as [[UInt8]], [true, false])
+    func bytes(name: [UInt8], isConfined: Bool) throws {
+        let directory = String(self.folder.path("").dropLast())
+        let path = FileLocation.text(of: Array("\(directory)/".utf8) + name)
+        #expect(FileLocation.text(of: Array("/ä/b".utf8)) == "/ä/b")
+        let paths = try DownloadPaths(destination: path, below: isConfined ? [directory] : nil).checked()
+        try DownloadFile.open(paths).commit()
+        let bytes = (Array("\(directory)/".utf8) + name).map { CChar(bitPattern: $0) } + [0]
+        #expect(access(bytes, F_OK) == 0)
+        #expect(symlink(name.map { CChar(bitPattern: $0) } + [0], self.folder.path("link")) == 0)
+        #expect(try DownloadPaths(destination: self.folder.path("link")).checked().destination.path == path)
+        #expect(unlink(bytes) == 0)
     }
 
     @Test("What is not a regular file cannot be sent, and is called what it is", arguments: ["/dev/zero", "/tmp", nil])
@@ -120,17 +158,12 @@ struct DestinationCheckTests {
         #expect(error?.description == "\(path) \(text)")
     }
 
-    @Test("A name is refused if the files beside it could not be named")
-    func longName() throws {
-        let longest = String(repeating: "n", count: 236)
-        #expect(self.obstacle(longest) == nil)
-        let paths = DownloadPaths(destination: self.folder.path(longest))
-        let file = try DownloadFile.open(paths)
-        try paths.writeRecord(url: "u", ResumePoint(offset: 1, validator: nil))
-        try file.commit()
-        #expect(self.folder.names == [longest])
-        let path = self.folder.path("\(longest)nn")
-        #expect(DownloadPaths(destination: path).obstacle() == "the name of \(path) is 2 bytes too long for a download")
+    @Test("A name that is too long for the file system is refused")
+    func longName() {
+        let path = self.folder.path(String(repeating: "n", count: 257))
+        #expect(
+            DownloadPaths(destination: path).obstacle()
+                == "the name of \(path) is 2 bytes too long for its file system")
     }
 }
 

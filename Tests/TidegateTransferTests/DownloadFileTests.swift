@@ -4,7 +4,7 @@ internal import Testing
 internal import TidegateCore
 internal import TidegateLoop
 internal import TidegateTestKit
-internal import TidegateTransfer
+@testable internal import TidegateTransfer
 
 @Suite("Download files")
 struct DownloadFileTests {
@@ -78,17 +78,47 @@ struct DownloadFileTests {
     @Test("A file in place keeps its bytes until the first new one, and is neither renamed nor removed")
     func inPlace() throws {
         let folder = try Folder()
-        let name = String(repeating: "n", count: 250)
-        folder.write(name, [1, 2, 3])
-        let paths = try DownloadPaths(destination: folder.path(name)).checked()
-        let file = try DownloadFile.open(paths)
-        #expect(folder.bytes(name) == [1, 2, 3])
+        folder.write("f", [1, 2, 3])
+        let file = try DownloadFile.open(DownloadPaths(FileLocation(folder.path("f")), .inPlace))
+        #expect(folder.bytes("f") == [1, 2, 3])
         try file.discard()
-        #expect(folder.bytes(name) == [1, 2, 3])
+        #expect(folder.bytes("f") == [1, 2, 3])
         try file.truncate(to: 0)
         try file.append([4])
         try file.commit()
-        #expect(folder.bytes(name) == [4] && folder.names == [name])
+        #expect(folder.bytes("f") == [4] && folder.names == ["f"])
+    }
+
+    @Test("A committed file gets the given time, whether it is new or written in place")
+    func modified() throws {
+        let folder = try Folder()
+        folder.write("old", [1])
+        let paths = [
+            DownloadPaths(destination: folder.path("new")), DownloadPaths(FileLocation(folder.path("old")), .inPlace),
+        ]
+        for paths in paths {
+            let file = try DownloadFile.open(paths)
+            try file.append([2])
+            try file.commit(modified: 1_546_300_800)
+            #expect(try FileIdentity.of(paths.destination).modifiedSeconds == 1_546_300_800)
+        }
+    }
+
+    @Test("A file that another program left is copied for one URL, unless an own part is there already")
+    func adopt() throws {
+        let folder = try Folder()
+        folder.write("f", Array("left".utf8))
+        let paths = try DownloadPaths(destination: folder.path("f")).checked()
+        try paths.adoptDestination(for: "http://h/f")
+        #expect(folder.bytes("f") == Array("left".utf8) && folder.bytes(".f.tidegate") == Array("left".utf8))
+        let point = ResumePoint(offset: 4, validator: nil)
+        #expect(try paths.readRecord() == ResumeData(url: "http://h/f", file: folder.path("f"), point: point))
+        folder.write(".f.tidegate", Array("more".utf8))
+        try paths.adoptDestination(for: "http://h/f")
+        #expect(folder.bytes(".f.tidegate") == Array("more".utf8))
+        let missing = try DownloadPaths(destination: folder.path("g")).checked()
+        try missing.adoptDestination(for: "http://h/g")
+        #expect(folder.names.sorted() == [".f.tidegate", ".f.tidegate.json", "f"])
     }
 
     @Test("A pipe without a reader is refused at once, and a descriptor that is not open for writing")
@@ -153,11 +183,13 @@ struct DownloadFileTests {
     @Test("Without a validator or bytes, or beyond the end, there is no point to continue from")
     func noPoint() {
         let (tag, date) = (ResumePoint.Validator.etag("\"x\""), ResumePoint.Validator.lastModified("Mon"))
-        #expect(!ResumePoint(offset: 4, validator: nil, total: 10).isUsable)
-        #expect(!ResumePoint(offset: 0, validator: tag).isUsable)
-        #expect(!ResumePoint(offset: 4, validator: tag, total: 3).isUsable)
-        #expect(ResumePoint(offset: 4, validator: tag, total: 4).isUsable)
-        #expect(ResumePoint(offset: 4, validator: date).isUsable)
+        #expect(!ResumePoint(offset: 4, validator: nil, total: 10).isUsable())
+        #expect(ResumePoint(offset: 4, validator: nil, total: 10).isUsable(isVerified: true))
+        #expect(!ResumePoint(offset: 4, validator: nil, total: 3).isUsable(isVerified: true))
+        #expect(!ResumePoint(offset: 0, validator: tag).isUsable())
+        #expect(!ResumePoint(offset: 4, validator: tag, total: 3).isUsable())
+        #expect(ResumePoint(offset: 4, validator: tag, total: 4).isUsable())
+        #expect(ResumePoint(offset: 4, validator: date).isUsable())
     }
 
     @Test("Discarding leaves nothing behind, twice as well as once")

@@ -18,6 +18,8 @@ struct RangeOutcomeTests {
     private static let unknownTotal = ResumePoint(offset: 100, validator: .etag("\"a\""))
     private static let unvalidated = ResumePoint(offset: 100, validator: nil, total: 300)
 
+    private static let whole = ResumePoint(offset: 300, validator: nil, total: 300)
+
     private static let versioned = ResumePoint(
         offset: 100, validator: .etag("\"a\""), total: 300,
         version: [
@@ -52,6 +54,20 @@ struct RangeOutcomeTests {
         Row(
             status: 206, fields: "Content-Range: bytes 100-299/300\r\nLast-Modified: Mon, 01 Jun 2026 10:00:00 GMT",
             point: dated, answer: .append),
+        // An empty part behind the end, instead of 416.
+        Row(
+            status: 206, fields: "Content-Range: bytes 300-299/300\r\nContent-Length: 0",
+            point: ResumePoint(offset: 300, validator: .etag("\"a\""), total: 300), answer: .alreadyComplete),
+        Row(
+            status: 206, fields: "Content-Range: bytes 300-299/300\r\nContent-Length: 0\r\nETag: \"b\"",
+            point: ResumePoint(offset: 300, validator: .etag("\"a\""), total: 300),
+            answer: .reject(.rangeMismatch)),
+        // The question whether a file of 300 bytes is whole wants no body.
+        Row(status: 416, fields: "Content-Range: bytes */300", point: whole, answer: .alreadyComplete),
+        Row(status: 416, fields: "Content-Range: bytes */301", point: whole, answer: .reject(.rangeMismatch)),
+        Row(status: 412, fields: "", point: whole, answer: .reject(.rangeMismatch)),
+        Row(status: 200, fields: "Content-Length: 300", point: whole, answer: .reject(.rangeMismatch)),
+        Row(status: 206, fields: "Content-Range: bytes 300-399/400", point: whole, answer: .reject(.rangeMismatch)),
         // 206 that does not.
         Row(status: 206, fields: "", answer: .reject(.rangeMismatch)),
         Row(status: 206, fields: "Content-Range: bytes 99-299/300", answer: .reject(.rangeMismatch)),

@@ -80,8 +80,21 @@ struct TLSTests {
         let folder = try Folder()
         folder.write("empty.pem", Array("no certificate\n".utf8))
         let missing = folder.path("missing.pem")
+        let good = try await Program.expect(["cat", server.certificate])
+        let lines = good.count { $0 == "\n" }
+        let damaged = "-----BEGIN CERTIFICATE-----\nZm9v\n-----END CERTIFICATE-----\n"
+        for (name, text) in [
+            ("second", good + damaged + good), ("first", "# CA\r\n\(damaged)\(good)"),
+            ("cut", good + String(good.prefix(200))), ("key", "\(good)-----BEGIN PRIVATE KEY-----\n!\n"),
+        ] {
+            folder.write(name, Array(text.utf8))
+        }
         for (number, (file, reason)) in [
             (missing, "No such file or directory"), (folder.path("empty.pem"), "no certificate in PEM form in it"),
+            (folder.path("second"), "its certificate 2, from line \(lines + 1) on, is damaged"),
+            (folder.path("first"), "its certificate 1, from line 2 on, is damaged"),
+            (folder.path("cut"), "its certificate 2, from line \(lines + 1) on, is damaged"),
+            (folder.path("key"), "a part of it that is not a certificate is damaged"),
         ].enumerated() {
             let outcome = try recorder.run(TLSTests.request(UInt64(number), server, TLSOptions(caFile: file)))
             #expect(outcome.failure == .fileError)

@@ -11,6 +11,9 @@ struct FetchCommand: AsyncParsableCommand {
             written directly, and is never continued. Ctrl-C keeps what can be continued, and prints the \
             command for it.
 
+            With --continue, a file that is as long as the server's, and not older, is not fetched again. A part that \
+            another program left is continued with --sha256, which verifies it, and otherwise fetched from its start.
+
             An input file is read as transfers start. Lines that are not URLs are reported with their numbers and count as \
             failed transfers.
 
@@ -86,6 +89,12 @@ struct FetchCommand: AsyncParsableCommand {
         if self.inputFile == "-", try self.http.formFields().contains(where: \.readsStandardInput) {
             throw ValidationError("--input-file and --form cannot both read standard input")
         }
+        if self.inputFile == "-", self.request.uploadFile == "-" {
+            throw ValidationError("--input-file and --upload-file cannot both read standard input")
+        }
+        let namesByHeader = ("--remote-header-name", self.destination.remoteHeaderName)
+        try OptionParsing.exclude(("--continue", self.continues), namesByHeader)
+        try OptionParsing.exclude(("--validators", self.http.validators != nil), namesByHeader)
         try OptionParsing.exclude(("--quiet", self.quiet), ("--verbose", self.verbose))
         if self.showSecrets, !self.verbose, self.har == nil {
             throw ValidationError("--show-secrets requires --verbose or --har")
@@ -103,6 +112,8 @@ struct FetchCommand: AsyncParsableCommand {
         terminal.warn(
             about: self.request.secretFiles + [self.http.secretFile].compactMap(\.self)
                 + self.network.trust.keyFiles)
+        // Pipes are copied before the plan names them.
+        try self.network.trust.check()
         try await FetchRun(plan: try FetchPlan(self), options: self, terminal: terminal).run()
     }
 }

@@ -167,7 +167,9 @@ enum FetchContinuation {
         guard let fetch = arguments.firstIndex(of: "fetch") else { return nil }
         for (position, word) in arguments.enumerated() {
             let isStandardInput = word == "-" && position > 0 && arguments[position - 1] == "--input-file"
-            if isStandardInput || word == "--input-file=-" || self.isSecret(word) || self.hasUserInfo(word) {
+            // Bytes that are not UTF-8 are lost here.
+            let isLossy = word.unicodeScalars.contains("\u{FFFD}")
+            if isLossy || isStandardInput || word == "--input-file=-" || self.isSecret(word) || self.hasUserInfo(word) {
                 return nil
             }
         }

@@ -10,16 +10,28 @@ struct FetchPlan: Sendable {
         var request: TaskRequest
         /// The form that the request sends; nil without one.
         var form: MultipartForm?
+        /// The directory of a file that the response names, empty or ending with a slash; nil for other destinations.
+        var folder: String?
 
-        /// The task's options beyond its request: a form is read again each time it is sent.
+        /// The task's options beyond its request: a form is read again each time it is sent, and a response may name
+        /// its file.
         var options: TaskOptions? {
-            self.form.flatMap { TaskOptions(repeating: $0, in: self.request.body) }
+            let repeating = self.form.flatMap { TaskOptions(repeating: $0, in: self.request.body) }
+            guard let folder = self.folder else { return repeating }
+            var options = repeating ?? TaskOptions()
+            options.hooks.disposition = { .download(to: folder + ($1.suggestedFileName ?? "")) }
+            return options
         }
 
         /// The name in progress lines: the file, or the URL.
         var label: String {
             guard let file = self.request.destination.path else { return URLRedaction().text(of: self.request.url) }
             return String(file.split(separator: "/").last ?? Substring(file))
+        }
+
+        /// The label with the file that the response has named.
+        func label(naming file: String?) -> String {
+            self.folder == nil ? self.label : file.map { "\(self.label) (\($0))" } ?? self.label
         }
     }
 
@@ -38,6 +50,8 @@ struct FetchPlan: Sendable {
     let internetCheck: InternetCheckPolicy
     let output: Output
     private let continues: Bool
+    /// True if responses name their files.
+    private let usesHeaderNames: Bool
     private let netrc: Netrc?
     private let form: MultipartForm?
     /// The previous request; the next one changes only the URL and the destination.
@@ -48,6 +62,7 @@ struct FetchPlan: Sendable {
         let timeouts = try options.timeouts.parsed()
         self.output = try FetchPlan.output(options)
         self.continues = options.continues
+        self.usesHeaderNames = options.destination.remoteHeaderName
         self.netrc = try options.http.passwords()
         let fields = try options.http.formFields()
         self.form = fields.isEmpty ? nil : try OptionParsing.naming("--form", MultipartForm(fields))
@@ -58,6 +73,9 @@ struct FetchPlan: Sendable {
 
     /// True if a body is written to standard output.
     var writesBody: Bool { if case .standardOutput = self.output { true } else { false } }
+
+    /// True if the request's body can be sent once only.
+    var sendsPipe: Bool { if case .stream = self.template.body { true } else { false } }
 
     /// True if only one URL is allowed.
     var takesOneURL: Bool {
@@ -73,6 +91,10 @@ struct FetchPlan: Sendable {
         case .standardOutput: return try self.item(url, to: .descriptor(1))
         case .discard: return try self.item(url, to: .discard)
         case .file(let path): return try self.item(url, to: self.file(path))
+        case .folder(let folder) where self.usesHeaderNames:
+            var item = try self.item(url, to: .discard)
+            item.folder = folder
+            return item
         case .folder(let folder):
             do throws(TextError) {
                 return try self.item(url, to: self.file(folder + names.name(for: url)))
@@ -138,18 +160,25 @@ struct FetchPlan: Sendable {
             // Each transfer replaces this URL.
             var submission = try options.request.submission(for: "http://localhost/")
             if !options.http.form.isEmpty { submission.method = submission.method ?? "POST" }
-            submission.bodyFile = try submission.bodyFile.map { file throws(TextError) in
-                do { return try PipedFile.readable(file) } catch { throw TextError("--upload-file: \(file) \(error)") }
+            let pipe = try submission.bodyFile.flatMap { file throws(TextError) in
+                do { return try PipedBody(file) } catch { throw TextError("--upload-file: \(error)") }
             }
+            if pipe != nil { (submission.method, submission.bodyFile) = (submission.method ?? "PUT", nil) }
             var request = try submission.request()
+            if let pipe { request.body = .stream(pipe.stream) }
             request.options.connectTimeout = timeouts.connectTimeout
             request.options.deadline = timeouts.deadline
             request.options.maxRedirects = options.http.maxRedirs
             request.options.usesHTTP2 = options.http.usesHTTP2
             request.options.createsDirectories = options.destination.createDirs
+            request.options.keepsExistingFile = options.destination.remoteHeaderName
+            request.options.takesRemoteTime = options.destination.remoteTime
             // The session has what this command was given.
             (request.options.usesCookies, request.options.usesValidators) = (nil, nil)
             request.options.bytesPerSecondLimit = try options.network.bytesPerSecond()
+            let speed = try options.network.lowestSpeed()
+            request.options.lowestBytesPerSecond = speed.rate
+            request.options.slowTime = speed.rate == nil ? nil : speed.time
             request.options.maxBodyBytes = try options.http.maxBodyBytes()
             request.options.credentials = options.http.user.map { user in
                 let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

@@ -84,7 +84,8 @@ actor FetchProgressView {
         self.displays[result.id] = nil
         self.showExchanges(of: end.task, isOver: true)
         self.options.exchanges?.forget(result.id)
-        let line = FetchText.summary(result, label: end.item.label, kept: kept, whole: end.task.info.progress.expected)
+        let line = FetchText.summary(
+            result, label: end.item.label(naming: result.file), kept: kept, whole: end.task.info.progress.expected)
         switch self.options.progress {
         case .bar: self.above.append(line)
         case .plain: self.options.terminal.printError(line)

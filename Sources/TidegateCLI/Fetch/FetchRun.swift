@@ -10,7 +10,6 @@ struct FetchRun: Sendable {
     let terminal: Terminal
 
     func run() async throws {
-        try self.options.network.trust.check()
         var source = try FetchSource(self.options, self.plan)
         try await self.readFirst(of: &source)
         let archive = try self.options.har.map { path throws(CommandError) in
@@ -62,6 +61,7 @@ struct FetchRun: Sendable {
 
     private func readFirst(of source: inout FetchSource) async throws {
         try await source.readFirst()
+        source.adoptFiles()
         for file in self.options.continues || self.options.verbose ? source.filesInPlace : [] {
             self.terminal.printError("\(file) cannot be replaced: it is written in place, and never continued")
         }
@@ -106,7 +106,9 @@ struct FetchRun: Sendable {
             // A second signal exits without waiting for the transfers to end.
             if signal.number != nil { exit(ExitStatus.signal(number).number) }
             signal.set(number)
-            for task in feed.stop() { task.cancelKeepingPart() }
+            // A part is continued only under a name that is known before the response.
+            let keepsParts = !self.options.destination.remoteHeaderName
+            for task in feed.stop() { keepsParts ? task.cancelKeepingPart() : task.cancel() }
             // In its own task, so that a second signal can be handled. Returns even if a disk hangs.
             Task { await session.invalidate(cancellingTasks: true) }
         }

@@ -28,14 +28,24 @@ struct FetchSource {
         guard !self.items.isEmpty || !self.refused.isEmpty else {
             throw ValidationError("no URL in the input file")
         }
-        if self.plan.takesOneURL {
+        if self.plan.takesOneURL || self.plan.sendsPipe {
             var hasMore = self.items.count > 1
             if !hasMore { hasMore = try await self.nextItem() != nil }
-            if hasMore { throw ValidationError("several URLs require -O, --output-dir or --discard") }
+            if hasMore {
+                throw ValidationError(
+                    self.plan.sendsPipe
+                        ? "--upload-file: a pipe is read once, and cannot be sent to several URLs"
+                        : "several URLs require -O, --output-dir or --discard")
+            }
         }
         for item in self.items {
             if let problem = item.request.fileProblem { throw CommandError(.no, problem) }
         }
+    }
+
+    /// Continues the files of the first transfers that another program left, if a digest can verify them.
+    func adoptFiles() {
+        for item in self.items { item.request.adoptFile() }
     }
 
     /// The files of the first transfers that cannot be replaced.

@@ -32,6 +32,9 @@ enum FetchText {
 
     // The duration excludes the time in the queue, and the rate excludes all waits.
     private static func success(_ result: TaskResult, _ whole: Int64?) -> String {
+        if result.kind == .download, result.bytes == 0, let whole, whole > 0 {
+            return "already complete, \(ByteText(whole))"
+        }
         let duration = max(.zero, result.duration - (result.held[.concurrency] ?? .zero))
         let seconds = (result.activeTime ?? duration).inSeconds
         let rate = seconds > 0.001 ? ", \(ByteText(Int64(Double(result.bytes + result.sentBytes) / seconds)))/s" : ""
@@ -55,7 +58,8 @@ enum FetchText {
             let unmet = result.requireUnmet.map { $0 == .routed ? "" : " (\($0) was required)" } ?? ""
             return "gave up waiting for a path: \(why)\(unmet)"
         }
-        if let status = result.statusText { return status }
+        // The clause may also say why the request is not sent again.
+        if let status = result.statusText { return status + why.drop { $0 != "," } }
         let attempts = result.attempts > 1 ? " after \(result.attempts) attempts" : ""
         if result.failure == .deadlineExceeded { return "failed\(attempts): \(why)\(self.silence(result))" }
         guard let attribution = result.attribution else { return "failed\(attempts): \(why)" }

@@ -67,7 +67,9 @@ final class URLList {
 
     private func line(upTo end: Int) -> ArraySlice<UInt8> {
         self.number += 1
-        let line = self.buffer[..<end]
+        var line = self.buffer[..<end]
+        // Editors on Windows write a byte order mark (RFC 3629 6).
+        if self.number == 1, line.starts(with: [0xEF, 0xBB, 0xBF]) { line = line.dropFirst(3) }
         return line.last == UInt8(ascii: "\r") ? line.dropLast() : line
     }
 

@@ -2,6 +2,9 @@ internal import Glibc
 internal import TidegateCore
 
 /// Logins and passwords of hosts, as ftp(1) and curl(1) read them (netrc(5)).
+///
+/// libcurl's own reader (CURLOPT_NETRC_FILE(3)) reads the file again for every attempt and hop, on the thread of all
+/// transfers, waits for pipes without a limit, and reports no line.
 struct Netrc {
     private struct Entry {
         /// The host in lower case; nil for `default`.
@@ -11,6 +14,8 @@ struct Netrc {
     }
 
     private var entries: [Entry] = []
+    /// The numbers of lines with words that are skipped, which may be misspelt keywords.
+    private(set) var unknownLines: [Int] = []
 
     /// The user's own file, `~/.netrc`.
     static var ownFile: String? {
@@ -43,22 +48,29 @@ struct Netrc {
 
     private mutating func parse(_ text: String) throws(TextError) {
         var isInMacro = false
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // Line ends of Windows are single characters.
+        let lines = text.split(omittingEmptySubsequences: false) { ["\n", "\r\n", "\r"].contains($0) }
+        for (index, line) in lines.enumerated() {
             // A macro ends with an empty line.
             if isInMacro {
                 isInMacro = !line.allSatisfy(\.isWhitespace)
                 continue
             }
-            isInMacro = try Result { try self.parse(line: line) }
+            isInMacro = try Result { try self.parse(line: line, number: index + 1) }
                 .mapError { TextError("\(index + 1): \($0)") }.get()
         }
     }
+
+    /// The words before a value; the last four are those of other readers, such as git's, and are ignored.
+    private static let keywords: Set = [
+        "machine", "login", "password", "account", "macdef", "protocol", "port", "path", "force",
+    ]
 
     /// The keyword whose value follows, on this line or a later one.
     private var open: String?
 
     // True if a macro begins.
-    private mutating func parse(line: Substring) throws(TextError) -> Bool {
+    private mutating func parse(line: Substring, number: Int) throws(TextError) -> Bool {
         var rest = line
         while let word = try Netrc.word(&rest) {
             if let keyword = self.open {
@@ -67,11 +79,15 @@ struct Netrc {
                 try self.set(keyword, to: word)
                 continue
             }
-            switch word {
-            case "default": self.entries.append(Entry())
-            case "machine", "login", "password", "account", "macdef": self.open = word
-            case _ where word.hasPrefix("#"): return false
-            default: throw TextError("expected machine, default, login, password, account or macdef")
+            let keyword = word.lowercased()
+            if keyword == "default" {
+                self.entries.append(Entry())
+            } else if Netrc.keywords.contains(keyword) {
+                self.open = keyword
+            } else if word.hasPrefix("#") {
+                return false
+            } else if self.unknownLines.last != number {
+                self.unknownLines.append(number)
             }
         }
         return false

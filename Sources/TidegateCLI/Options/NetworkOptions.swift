@@ -1,5 +1,7 @@
 internal import ArgumentParser
+internal import Foundation
 internal import Tidegate
+internal import TidegateDaemon
 
 /// `--cacert`, `--pin`, `--cert`, `--key` and `--insecure`.
 struct TrustOptions: ParsableArguments {
@@ -62,13 +64,40 @@ struct TrustOptions: ParsableArguments {
     }
 }
 
-/// `--cacert`.
+/// `--cacert`, and the authorities of the environment.
 struct AuthorityOptions: ParsableArguments {
-    @Option(help: .value("file", "CA certificates (PEM) to verify servers against, instead of the system's."))
+    @Option(
+        help: .value(
+            "file",
+            "CA certificates (PEM) to verify servers against, instead of SSL_CERT_FILE, SSL_CERT_DIR or the system's."))
     var cacert: String?
 
-    /// The file of `cacert`, or the copy of a pipe made by the check.
-    var caFile: String? { self.cacert.map(PipedFile.known) }
+    /// The file of `cacert`, or the copy of a pipe made by the check; otherwise that of the environment.
+    var caFile: String? { self.cacert.map(PipedFile.known) ?? AuthorityOptions.file(in: Terminal.environment) }
+
+    /// The files and directories of distributions; with one of these, a variable names nothing but the system's.
+    private static let system: Set = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/ca-bundle.pem",
+        "/etc/pki/tls/certs/ca-bundle.crt", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    ]
+
+    /// The authorities of SSL_CERT_FILE and SSL_CERT_DIR (openssl-env(7)); nil for the system's.
+    ///
+    /// Those of directories are copied into one file. A name without certificates is returned unchanged: the transfer
+    /// reports it.
+    static func file(in environment: [String: String]) -> String? {
+        let file = environment["SSL_CERT_FILE"] ?? ""
+        let folders = (environment["SSL_CERT_DIR"] ?? "").split(separator: ":").map(String.init)
+        let names = (file.isEmpty ? [] : [file]) + folders
+        guard let first = names.first, !names.allSatisfy(self.system.contains) else { return nil }
+        guard !folders.isEmpty else { return first }
+        let files = names.flatMap { name in
+            (try? FileManager.default.contentsOfDirectory(atPath: name))?.map { "\(name)/\($0)" } ?? [name]
+        }
+        // In such a directory, hashes are links to the other names.
+        let texts = Set(files.compactMap { try? TextFile.read($0, atMost: self.maxBytes) }.filter(self.hasCertificate))
+        return PipedFile.copy(texts.sorted().joined(separator: "\n"), named: names.joined(separator: ":")) ?? first
+    }
 
     // The system's own file is smaller than 256 KiB.
     private static let maxBytes = 16 << 20
@@ -102,6 +131,14 @@ struct NetworkOptions: ParsableArguments {
     @Option(help: .value("rate", "Maximum transfer rate in bytes per second, such as 500k or 2M."))
     var limitRate: String?
 
+    @Option(
+        help: .value(
+            "rate", "Replace a connection that moves fewer bytes per second than this for --speed-time, such as 50k."))
+    var speedLimit: String?
+
+    @Option(help: .value("duration", "How long a connection may be slower than --speed-limit."))
+    var speedTime = "10s"
+
     @OptionGroup var proxies: ProxyOptions
 
     @OptionGroup var trust: TrustOptions
@@ -111,7 +148,18 @@ struct NetworkOptions: ParsableArguments {
         try self.limitRate.map { try OptionParsing.bytes($0, of: "--limit-rate") }
     }
 
+    /// The lowest rate in bytes per second, nil without one, and how long a transfer may be slower.
+    func lowestSpeed() throws -> (rate: Int?, time: Duration) {
+        let time = try OptionParsing.positive(self.speedTime, of: "--speed-time")
+        let rate = try self.speedLimit.map { try OptionParsing.bytes($0, of: "--speed-limit") }
+        if let rate, let limit = try self.bytesPerSecond(), limit < rate {
+            throw ValidationError("--speed-limit: \(rate) bytes per second are more than --limit-rate allows")
+        }
+        return (rate, time)
+    }
+
     func validate() throws {
+        _ = try self.lowestSpeed()
         _ = try self.bytesPerSecond()
         guard (1...1000).contains(self.parallel) else {
             throw ValidationError("--parallel: \(self.parallel) is out of range (1 to 1000)")
@@ -142,12 +190,13 @@ struct ProxyOptions: ParsableArguments {
         try OptionParsing.exclude(
             ("--proxy", self.proxy != nil), ("--proxy-from-environment", self.proxyFromEnvironment))
         _ = try self.proxy.map { try OptionParsing.naming("--proxy", Proxy($0)) }
+        try OptionParsing.naming("--noproxy", ProxyPolicy(nil, exceptions: self.exceptions ?? []).checkExceptions())
     }
 
     /// The proxies that transfers use.
     func policy(environment: [String: String]) throws -> ProxyPolicy {
         guard self.proxyFromEnvironment else { return ProxyPolicy(self.proxy, exceptions: self.exceptions ?? []) }
-        let policy = self.environmentPolicy(environment)
+        let policy = try self.environmentPolicy(environment)
         for (scheme, text) in [(HTTPURL.Scheme.http, policy.http), (.https, policy.https)] {
             guard let text, let name = ProxyPolicy.variable(for: scheme, in: environment) else { continue }
             _ = try OptionParsing.naming(name, Proxy(text))
@@ -161,7 +210,7 @@ struct ProxyOptions: ParsableArguments {
             let isException = ProxyPolicy(proxy, exceptions: self.exceptions ?? []).isException(target.target)
             return isException ? target : target.through(try OptionParsing.naming("--proxy", Proxy(proxy)))
         }
-        let policy = self.environmentPolicy(environment)
+        let policy = try self.environmentPolicy(environment)
         guard let url = target.location, let name = ProxyPolicy.variable(for: url.scheme, in: environment),
             let text = environment[name], !policy.isException(url.target)
         else { return target }
@@ -173,9 +222,14 @@ struct ProxyOptions: ParsableArguments {
         return target.through(try OptionParsing.naming(name, Proxy(text)))
     }
 
-    private func environmentPolicy(_ environment: [String: String]) -> ProxyPolicy {
+    private func environmentPolicy(_ environment: [String: String]) throws -> ProxyPolicy {
         var policy = ProxyPolicy(environment: environment)
-        if let exceptions { policy.exceptions = exceptions }
+        if let exceptions {
+            policy.exceptions = exceptions
+        } else if self.proxyFromEnvironment {
+            let name = environment["no_proxy"] == nil ? "NO_PROXY" : "no_proxy"
+            try OptionParsing.naming(name, policy.checkExceptions())
+        }
         return policy
     }
 }

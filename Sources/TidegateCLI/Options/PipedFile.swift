@@ -34,6 +34,14 @@ enum PipedFile {
     /// The result of an earlier ``readable(_:)``.
     static func known(_ path: String) -> String { self.copies.withLock { $0[path] } ?? path }
 
+    /// A copy in memory of a text, under a name of its own; nil if the text is empty, or cannot be copied.
+    static func copy(_ text: String, named name: String) -> String? {
+        if let copy = self.copies.withLock({ $0[name] }) { return copy }
+        guard !text.isEmpty, let copy = try? self.copy(Array(text.utf8)) else { return nil }
+        self.copies.withLock { $0[name] = copy }
+        return copy
+    }
+
     /// The contents of a pipe until its end.
     static func contents(of path: String, within limit: Duration) throws(TextError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -70,6 +78,46 @@ enum PipedFile {
             throw TextError("cannot be copied: \(SystemError.message(errno))")
         }
         return "/proc/self/fd/\(descriptor)"
+    }
+}
+
+/// The body of a request that comes from standard input or another pipe, and is read once, while it is sent.
+final class PipedBody: Sendable {
+    private let name: String
+    private let reader: Mutex<PipeReader>
+
+    /// Opens a pipe, or standard input for `-`, until the process ends; nil for other files.
+    ///
+    /// - Throws: ``TextError`` that names the pipe.
+    init?(_ path: String) throws(TextError) {
+        var status = stat()
+        let isInput = path == "-"
+        guard isInput || stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO else { return nil }
+        self.name = isInput ? "standard input" : path
+        let descriptor = isInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        self.reader = Mutex(PipeReader(descriptor: descriptor, blocks: isInput))
+        if descriptor < 0 { throw self.unreadable(errno) }
+    }
+
+    /// The body, without a length.
+    var stream: UploadStream { UploadStream { try await self.next() } }
+
+    private func next() async throws -> [UInt8]? {
+        var pause = Duration.milliseconds(1)
+        while true {
+            switch self.reader.withLock({ $0.read() }) {
+            case .bytes(let chunk): return chunk
+            case .end: return nil
+            case .failed(let code): throw self.unreadable(code)
+            case .nothingYet:
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .milliseconds(20))
+            }
+        }
+    }
+
+    private func unreadable(_ code: Int32) -> TextError {
+        TextError("\(self.name) cannot be read: \(SystemError.message(code))")
     }
 }
 
@@ -119,16 +167,18 @@ enum CookieFile {
         if let file, file.contains("="), access(file, F_OK) != 0 {
             throw ValidationError("--cookie: takes a file; use -H 'Cookie: NAME=VALUE' for cookies")
         }
-        let texts = [
-            try file.map { try self.text($0, of: "--cookie") },
-            try jar.flatMap { access($0, F_OK) == 0 ? try self.text($0, of: "--cookie-jar") : nil },
-        ]
-        // The later of two cookies with the same name wins.
-        return CookieJar(netscape: texts.compactMap(\.self).joined(separator: "\n"))
+        let cookies = CookieJar()
+        if let file { try self.read(file, of: "--cookie", into: cookies) }
+        if let jar, access(jar, F_OK) == 0 { try self.read(jar, of: "--cookie-jar", into: cookies) }
+        return cookies
     }
 
-    private static func text(_ path: String, of option: String) throws -> String {
-        try OptionParsing.naming(option, PipedFile.text(of: path, atMost: self.maxBytes))
+    // Warns about malformed lines.
+    private static func read(_ path: String, of option: String, into jar: CookieJar) throws {
+        let text = try OptionParsing.naming(option, PipedFile.text(of: path, atMost: self.maxBytes))
+        var skipped: [String] = []
+        jar.add(netscape: text) { skipped.append("\(path):\($0): the cookie is skipped: \($1)") }
+        Terminal().warn(of: skipped, in: path)
     }
 
     /// Writes the cookies into a file, which only its owner may read if it is new.

@@ -22,7 +22,9 @@ struct RequestArguments: ParsableArguments {
     @Option(help: .value("text", "POST this text, or what is in @FILE, as application/json."))
     var jsonBody: String?
 
-    @Option(name: [.customShort("T"), .long], help: .value("file", "PUT this file."))
+    @Option(
+        name: [.customShort("T"), .long],
+        help: .value("file", "PUT this file; fetch also takes a pipe, or - for standard input."))
     var uploadFile: String?
 
     @Option(name: .customLong("sha256"), help: .value("hex", "Fail unless the response body has this SHA-256 digest."))

@@ -13,7 +13,7 @@ struct HTTPOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("u", allowingJoined: true), .customLong("user")],
-        help: .value("user:password", "User and password for basic authentication."))
+        help: .value("user:password", "User and password, sent by Basic, or by Digest if the server asks for that."))
     var user: String?
 
     @Flag(
@@ -60,9 +60,16 @@ struct HTTPOptions: ParsableArguments {
     var secretFile: String? { self.netrcFile ?? (self.netrc ? Netrc.ownFile : nil) }
 
     /// The entries of that file; nil without one, or if `-u` takes precedence.
+    ///
+    /// Warns about words that are skipped.
     func passwords() throws -> Netrc? {
         guard self.user == nil, let file = self.secretFile else { return nil }
-        return try OptionParsing.naming("--netrc", Netrc(file, isRequired: self.netrcFile != nil))
+        let netrc = try OptionParsing.naming("--netrc", Netrc(file, isRequired: self.netrcFile != nil))
+        Terminal().warn(
+            of: netrc.unknownLines.map {
+                "\(file):\($0): a word is skipped: expected machine, default, login, password, account or macdef"
+            }, in: file)
+        return netrc
     }
 
     /// The parts of `--form`.
@@ -161,6 +168,14 @@ struct DestinationOptions: ParsableArguments {
     @Flag(name: [.customShort("O"), .long], help: "Name each file after the last path segment of its URL.")
     var remoteName = false
 
+    @Flag(
+        name: [.customShort("J"), .long],
+        help: "With -O or --output-dir: use the name in Content-Disposition, if any, and replace no file.")
+    var remoteHeaderName = false
+
+    @Flag(name: [.customShort("R"), .long], help: "Give each file the time of Last-Modified.")
+    var remoteTime = false
+
     @Option(help: .value("dir", "Write files to this directory, each named after its URL."))
     var outputDir: String?
 
@@ -173,6 +188,12 @@ struct DestinationOptions: ParsableArguments {
     func validate() throws {
         if self.createDirs, self.output == nil, self.outputDir == nil {
             throw ValidationError("--create-dirs requires -o or --output-dir")
+        }
+        if self.remoteHeaderName, !self.remoteName, self.outputDir == nil {
+            throw ValidationError("--remote-header-name requires -O or --output-dir")
+        }
+        if self.remoteTime, self.output == nil, !self.remoteName, self.outputDir == nil {
+            throw ValidationError("--remote-time requires -o, -O or --output-dir")
         }
         if self.outputDir == "" { throw ValidationError("--output-dir: directory name is empty") }
         let given = [

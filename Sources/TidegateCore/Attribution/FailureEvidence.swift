@@ -167,4 +167,8 @@ package enum ProxyAnswer: Sendable, Hashable {
     case denied
     /// It could not connect either.
     case failed
+    /// No packets get from it to the server.
+    case unreachable
+    /// It does not say whether it failed, or the server.
+    case unclear
 }

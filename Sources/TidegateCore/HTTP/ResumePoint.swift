@@ -60,7 +60,14 @@ package struct ResumePoint: Sendable, Hashable, Codable {
     package static let versionNames: [StaticString] = ["etag", "last-modified", "repr-digest"]
 
     /// True if a request can continue here: there are bytes, not more than the whole, and a validator.
-    package var isUsable: Bool { self.offset > 0 && self.offset <= self.total ?? .max && self.validator != nil }
+    ///
+    /// With `isVerified`, the digest of the whole body replaces the validator.
+    package func isUsable(isVerified: Bool = false) -> Bool {
+        self.offset > 0 && self.offset <= self.total ?? .max && (self.validator != nil || isVerified)
+    }
+
+    /// True if the request only asks whether the server's body has the length of the bytes held: no byte is wanted.
+    package var isWhole: Bool { self.validator == nil && self.offset == self.total }
 }
 
 /// What an unfinished download leaves: enough to continue it in this process or another one.

@@ -147,7 +147,7 @@ enum ConfigurationSchema {
         ),
         .value("proxy_file", ValueParser<String>.proxyFile) { $0.session.proxy.both = $1 }.documented(
             "A file with the proxy, read when the sidecar starts, to keep its password out of this one."),
-        .list("no_proxy", \.session.proxy.exceptions, ValueParser<String>.text).documented(
+        .list("no_proxy", \.session.proxy.exceptions, ValueParser<String>.proxyException).documented(
             "Hosts, domains, networks, each perhaps with a port, or \"*\": what is connected to directly.",
             default: "[]"),
         .section("tls", \.session.tls, TLSSchema.fields, check: TLSSchema.check).documented(

@@ -107,6 +107,10 @@ extension ValueParser<String> {
 
     static let proxy = ValueParser.checked("a proxy") { _ = try Proxy($0) }
 
+    static let proxyException = ValueParser.checked("a host") {
+        try ProxyPolicy(nil, exceptions: [$0]).checkExceptions()
+    }
+
     // No message quotes what the file has.
     static let proxyFile = ValueParser.text("an absolute path") { file in
         guard file.hasPrefix("/") else { throw TextError("\"\(file)\" is not an absolute path") }

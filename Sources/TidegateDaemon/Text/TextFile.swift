@@ -25,7 +25,7 @@ package enum TextFile {
         return String(text[...end])
     }
 
-    /// The rest of the text from a descriptor.
+    /// The rest of the text from a descriptor, without a byte order mark.
     package static func read(_ descriptor: Int32, atMost limit: Int) throws(TextError) -> String {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)
@@ -37,6 +37,8 @@ package enum TextFile {
             bytes += buffer[..<count]
             guard bytes.count <= limit else { throw TextError("is larger than \(ByteText(Int64(limit)))") }
         }
+        // Editors on Windows write a byte order mark (RFC 3629 6).
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw TextError("is not valid UTF-8") }
         return text
     }

@@ -25,13 +25,25 @@ public final class CookieJar: Sendable {
 
     /// Creates a jar with the cookies of a file in Netscape's format, as curl(1) writes it.
     ///
-    /// Malformed lines and cookies for all hosts of a public suffix are ignored.
+    /// Malformed lines are ignored. A cookie for all hosts of a public suffix is only for the host of that name.
     public convenience init(netscape text: String) {
         self.init()
+        self.add(netscape: text) { _, _ in }
+    }
+
+    /// Adds the cookies of a file in Netscape's format; of equal cookies the later one stays.
+    ///
+    /// `skip` receives the number of each malformed line, counted from 1, and its problem, which quotes no value.
+    package func add(netscape text: String, skip: (Int, TextError) -> Void) {
         // Only at line feeds: a cookie's value may contain other characters that Unicode treats as line ends.
-        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
-            if let cookie = Cookie(netscape: String(decoding: line, as: UTF8.self)) { self.put(cookie) }
+            do throws(TextError) {
+                if let cookie = try Cookie(netscape: String(decoding: line, as: UTF8.self)) { self.put(cookie) }
+            } catch {
+                skip(index + 1, error)
+            }
         }
     }
 
@@ -103,23 +115,41 @@ extension CookieJar: Hashable {
 extension Cookie {
     private static let onlyHTTP = "#HttpOnly_"
 
-    fileprivate init?(netscape line: some StringProtocol) {
+    /// Parses a line; nil for an empty one and a comment.
+    ///
+    /// - Throws: ``TextError`` for a malformed line.
+    fileprivate init?(netscape line: String) throws(TextError) {
+        let line = line.drop { $0 == " " }
         let isHTTPOnly = line.hasPrefix(Self.onlyHTTP)
-        guard isHTTPOnly || !line.hasPrefix("#") else { return nil }
-        let text = isHTTPOnly ? String(line.dropFirst(Self.onlyHTTP.count)) : String(line)
+        guard !line.isEmpty, isHTTPOnly || !line.hasPrefix("#") else { return nil }
+        let text = isHTTPOnly ? line.dropFirst(Self.onlyHTTP.count) : line
         let parts = text.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 7, let end = Int64(parts[4]), !parts[5].isEmpty, parts[2].hasPrefix("/"),
-            (0...253_402_300_799).contains(end)
-        else { return nil }
+        // Editors remove the tab before an empty value.
+        guard (6...7).contains(parts.count) else { throw TextError("expected 7 fields, separated by tabs") }
         let domain = (parts[0].hasPrefix(".") ? String(parts[0].dropFirst()) : parts[0]).lowercased()
-        guard !domain.isEmpty, text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), !parts[6].contains(";")
-        else { return nil }
-        let isHostOnly = parts[1].uppercased() != "TRUE"
-        guard isHostOnly || !PublicSuffix.contains(domain) else { return nil }
+        let value = parts.count > 6 ? parts[6] : ""
+        guard !domain.isEmpty, !parts[5].isEmpty else { throw TextError("the domain or the name is empty") }
+        guard parts[2].hasPrefix("/") else { throw TextError("the path does not begin with a slash") }
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }), !value.contains(";") else {
+            throw TextError("a control character, or a semicolon in the value, is not allowed")
+        }
+        // Only the host itself is certain to be the one that set it.
+        let isHostOnly = parts[1].uppercased() != "TRUE" || PublicSuffix.contains(domain)
         self.init(
-            name: parts[5], value: parts[6], domain: domain, isHostOnly: isHostOnly, path: parts[2],
+            name: parts[5], value: value, domain: domain, isHostOnly: isHostOnly, path: parts[2],
             isSecure: parts[3].uppercased() == "TRUE", isHTTPOnly: isHTTPOnly,
-            expiry: end == 0 ? nil : WallTime(microseconds: end * 1_000_000))
+            expiry: try Self.expiry(netscape: parts[4]))
+    }
+
+    // Seconds since 1970, which browsers export with fractions; Python leaves those of a session cookie out.
+    private static func expiry(netscape text: String) throws(TextError) -> WallTime? {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
+            throw TextError("the expiry is not a number of seconds since 1970")
+        }
+        // A number that is too large, such as curl's for an endless cookie, is the end of the year 9999.
+        let end = parts[0].isEmpty ? 0 : min(Int64(parts[0]) ?? .max, 253_402_300_799)
+        return end == 0 ? nil : WallTime(microseconds: end * 1_000_000)
     }
 
     fileprivate var netscapeLine: String {

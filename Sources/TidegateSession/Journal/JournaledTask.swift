@@ -80,6 +80,8 @@ package struct RetryProgress: Sendable, Hashable, Codable {
     package var inARow: Int
     /// The number of failed attempts that made progress; nil in an older journal.
     package var free: Int?
+    /// How long the server asked to be left alone from then on (RFC 9110 10.2.3); nil if it did not.
+    package var pause: Duration?
 }
 
 /// How an accepted task ended.

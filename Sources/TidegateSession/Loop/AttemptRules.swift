@@ -140,6 +140,9 @@ enum AttemptRules {
 
     // MARK: - Reports
 
+    // The body of a redirect is only read to keep its connection.
+    private static let redirectBodyTime = Duration.seconds(2)
+
     /// Handles a report from the engine.
     static func attempt(_ record: TaskRecord, reported report: AttemptReport, in session: inout SessionState) {
         switch report {
@@ -155,6 +158,11 @@ enum AttemptRules {
         record.live?.contact = contact
         record.live?.path.connected(on: target.verdict(for: contact.remote).path)
         record.retry.linkFailures = 0
+        if record.request.options.lowestBytesPerSecond != nil {
+            record.live?.speed = SpeedWatch(at: session.tasks.now)
+            session.tasks.schedule(.speed, of: record, after: SpeedWatch.interval)
+            session.tasks.touch(record)
+        }
         session.admission.connected(record, &session.tasks)
     }
 
@@ -167,6 +175,11 @@ enum AttemptRules {
             session.tasks.add(.showResponse(record.task, head, url: record.hop.url.text))
         }
         record.clocks.bytesMoved(at: session.tasks.now)
+        if RedirectRule.isRedirect(head.status), head.field("Location") != nil, record.request.options.maxRedirects > 0
+        {
+            session.tasks.schedule(.redirect, of: record, after: self.redirectBodyTime)
+            session.tasks.touch(record)
+        }
         // The metadata of a refused response does not describe the held body.
         guard head.range == .append || head.range == .restartFromZero else { return }
         if record.download.partial.offset > 0, head.range == .restartFromZero {
@@ -262,8 +275,10 @@ enum AttemptRules {
         self.publishProgress(record, isLast: end.failure == nil, in: &session)
         self.countBody(live, &end, record, in: &session)
         session.failures.notePeer(end, record, at: session.tasks.now)
+        let isMute = end.failure == .timedOut && end.outcome.stage == .tls
         record.target?.name.tried(
-            silent: end.outcome.silentAddresses, answered: end.outcome.connectedTo, at: session.tasks.now)
+            silent: end.outcome.silentAddresses, answered: isMute ? nil : end.outcome.connectedTo,
+            mute: isMute ? end.outcome.connectedTo : nil, at: session.tasks.now)
         var phases = end.outcome.phases
         phases.resolve = live.resolve
         record.result.phases = phases
@@ -272,7 +287,7 @@ enum AttemptRules {
         if let head = end.outcome.head { record.result.head = head }
         record.task.shared.exchanges?.end(end.summary(of: record), end.failure)
         record.attempt.live = nil
-        session.journal.noteReach(record, reachedWire: end.reachedWire, &session.tasks)
+        session.journal.noteReach(record, reachedWire: end.mayBeProcessed, &session.tasks)
         session.admission.releaseConnection(record, &session.tasks)
     }
 

@@ -30,9 +30,13 @@ enum ClockRules {
                 record, .deadlineExceeded, FailureSentence("not done within \(limit)", of: url), in: &session)
         case .patience: self.patienceOver(record, in: &session)
         case .idle:
-            let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
-            AttemptRules.giveUpAttempt(
-                record, failure, "nothing moved for \(record.request.options.idleTimeout.shortText)", in: &session)
+            if let head = record.live?.head, head.range == .reject(.httpStatus) {
+                // The status decides without its body.
+                return AttemptRules.giveUpAttempt(
+                    record, .httpStatus, "the server answered \(head.status)", in: &session)
+            }
+            self.giveUpMoving(
+                record, "nothing moved for \(record.request.options.idleTimeout.shortText)", in: &session)
         case .attempt:
             let limit = record.request.options.attemptTimeout?.shortText ?? ""
             AttemptRules.giveUpAttempt(record, .timedOut, "the attempt took longer than \(limit)", in: &session)
@@ -41,12 +45,37 @@ enum ClockRules {
         case .schedule: session.tasks.feed(.release(.schedule), to: record)
         case .grace: GateRules.graceOver(record, in: &session)
         case .silence: GateRules.silenceOver(record, in: &session)
+        case .redirect where record.machine.phase == .running && record.live?.head != nil:
+            AttemptRules.giveUpAttempt(record, .httpStatus, "the server answered with a redirect", in: &session)
+        case .redirect: break
+        case .speed: self.speedDue(record, in: &session)
         case .circuit: self.circuitDue(record, in: &session)
         case .disk: session.tasks.feed(.release(.disk), to: record)
         case .descriptors: session.bodies.descriptorsDue(record, &session.tasks)
         case .budget: session.origins.budgetDue(record, &session.tasks)
         case .expiry: self.expiryDue(record, in: &session)
         }
+    }
+
+    private static func giveUpMoving(_ record: TaskRecord, _ message: String, in session: inout SessionState) {
+        let failure: TaskFailure = record.live?.head == nil ? .timedOut : .stalled
+        AttemptRules.giveUpAttempt(record, failure, message, in: &session)
+    }
+
+    private static func speedDue(_ record: TaskRecord, in session: inout SessionState) {
+        guard let limit = record.request.options.lowestBytesPerSecond, let live = record.live else { return }
+        let now = session.tasks.now
+        let progress = session.engine.progress(of: live.id) ?? live.progress
+        let time = record.request.options.slowTime ?? SpeedWatch.patience
+        // While this side does not read, the engine reports activity in this moment.
+        let isHeld =
+            record.machine.phase != .running || record.clocks.isScheduled(.grace) || progress.lastActivity > now
+        live.speed?.check(progress, limit, isHeld: isHeld, hasHead: live.head != nil, at: now)
+        guard let slow = live.speed?.slowTime(at: now), slow >= time else {
+            return session.tasks.schedule(.speed, of: record, after: SpeedWatch.interval)
+        }
+        self.giveUpMoving(
+            record, "fewer than \(limit) bytes per second moved for \(time.shortText)", in: &session)
     }
 
     private static func circuitDue(_ record: TaskRecord, in session: inout SessionState) {

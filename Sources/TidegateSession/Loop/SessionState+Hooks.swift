@@ -61,7 +61,8 @@ extension SessionState {
                 self.tasks.add(.proceed(live.id, into: sink))
             }
         } catch {
-            EndRules.fail(record, error.failure, FailureSentence(error.description), in: &self)
+            let message = self.bodies.message(for: error, record)
+            EndRules.fail(record, error.failure, FailureSentence(message), in: &self)
         }
     }
 
@@ -118,9 +119,12 @@ extension SessionState {
 
     /// Handles a response that requests credentials; false if the response is the task's result.
     mutating func answersChallenge(_ record: TaskRecord, _ end: AttemptEnd, status: Int) -> Bool {
-        guard status == 401 || status == 407, let head = end.outcome.head, self.requests.canSendBody(record),
-            let hook = self.delegate.hook(record.task, \.authenticate)
-        else { return false }
+        guard status == 401 || status == 407, let head = end.outcome.head, self.requests.canSendBody(record) else {
+            return false
+        }
+        let hook = self.delegate.hook(record.task, \.authenticate)
+        let own = hook == nil && status == 401 ? self.requests.ownCredentials(record) : nil
+        guard hook != nil || own != nil else { return false }
         let isProxy = status == 407
         let fields = isProxy ? head.fields("proxy-authenticate") : head.fields("www-authenticate")
         let challenge = AuthenticationChallenge(
@@ -134,12 +138,29 @@ extension SessionState {
             return true
         }
         guard state.isNew(challenge) else { return false }
+        guard let hook else { return own.map { self.sendsDigest($0, record, end, challenge) } ?? false }
         self.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
         self.tasks.feed(.attemptAsks, to: record)
         let task = record.task
         self.delegate.ask(record, .authentication(challenge, status: status), &self.tasks) {
             .authentication(await hook(task, challenge))
         }
+        return true
+    }
+
+    // Sends the request's own credentials, which a server has refused by Basic, by Digest; false if it offers none.
+    private mutating func sendsDigest(
+        _ credentials: Credentials, _ record: TaskRecord, _ end: AttemptEnd, _ challenge: AuthenticationChallenge
+    ) -> Bool {
+        let offers = AuthenticationChallenge(
+            origin: challenge.origin, isProxy: false, schemes: challenge.schemes.filter { $0.name == "digest" })
+        guard
+            let authorization = Authorization(
+                .credentials(credentials), to: offers, of: record.origin, nonce: self.nonce())
+        else { return false }
+        record.attempt.authentication?.set(authorization, for: record.origin)
+        self.tasks.publish(.attemptSucceeded(end.summary(of: record)), record)
+        self.tasks.feed(.attemptLeads, to: record)
         return true
     }
 

@@ -88,11 +88,15 @@ enum TaskCommands {
         if record.request.options.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
         session.tasks.touch(record)
         guard let state = record.journal else { return }
-        let progress = state.task.life.effort
+        let (progress, lived) = (state.task.life.effort, session.journal.livedSoFar(state.task))
         record.clocks.restore(
-            lived: session.journal.livedSoFar(state.task), active: progress?.active ?? .zero,
-            waited: progress?.waited ?? .zero)
+            lived: lived, active: progress?.active ?? .zero, waited: progress?.waited ?? .zero)
         record.retry.counter.restore(progress)
+        let (now, passed) = (session.tasks.now, lived - state.task.life.lived)
+        if let pause = progress?.pause, pause > passed {
+            record.journal?.pausedUntil = now + pause - passed
+            session.origins.pause(record.origin, until: now + pause - passed, at: now)
+        }
         if let file = state.task.placing, let paths = record.paths, (try? FileIdentity.of(paths.destination)) == file {
             return self.finishCommitted(record, paths, file, in: &session)
         }

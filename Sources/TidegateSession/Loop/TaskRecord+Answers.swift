@@ -32,6 +32,7 @@ extension TaskRecord {
         // The body of a refused request may explain the refusal; it never goes to the request's destination.
         if failure == .tlsFailed, session.asksAboutTrust(self, end) { return }
         self.download.body = failure == .httpStatus ? end.outcome.diagnosticBody : []
+        if self.sendsDifferently(end, failure, in: &session) { return }
         if failure == .httpStatus, let status = end.status {
             if status == 417, self.attempt.awaitsContinue, session.requests.canSendBody(self) {
                 // The server refused the request unread, so sending it again is not a repetition.
@@ -45,10 +46,34 @@ extension TaskRecord {
                 return self.redirect(end, status: status, location: location, in: &session)
             }
         }
+        if failure == .rangeMismatch, let file = self.download.whole {
+            // The file is a part, or another body.
+            self.download.whole = nil
+            session.tasks.publish(.attemptSucceeded(end.summary(of: self)), self)
+            session.tasks.publish(.restarted(discarded: file.size), self)
+            self.resetRedirects()
+            return session.tasks.feed(.attemptLeads, to: self)
+        }
         if failure == .rangeMismatch, !self.isStream, !self.download.partial.wasRestarted {
             return self.restart(end, .rangeMismatch, in: &session)
         }
         self.fail(end, failure, in: &session)
+    }
+
+    // Sends a request again in the way that the server requires, once; false if the server requires none. The server
+    // has not processed the request, so its method does not matter (RFC 9110 15.5.20).
+    private func sendsDifferently(_ end: AttemptEnd, _ failure: TaskFailure, in session: inout SessionState) -> Bool {
+        guard session.requests.canSendBody(self), !self.cannotContinue else { return false }
+        let mayRepeat = self.request.isIdempotent || !end.mayBeProcessed
+        if end.outcome.requiresHTTP1, self.attempt.allowsHTTP2, mayRepeat {
+            self.attempt.allowsHTTP2 = false
+        } else if failure == .httpStatus, end.status == 421, !self.attempt.needsFreshConnection {
+            self.attempt.needsFreshConnection = true
+        } else {
+            return false
+        }
+        self.leadAgain(end, failure, in: &session)
+        return true
     }
 
     private func countForOrigin(_ end: AttemptEnd, in session: inout SessionState) {
@@ -72,9 +97,17 @@ extension TaskRecord {
         self.noteSuccess(end, in: &session)
         self.download.body = end.outcome.body
         self.result.delivered = end.delivered(with: self.download.partial)
+        if end.outcome.head?.range == .alreadyComplete { self.noteComplete() }
         let isStored = session.revalidator.willStore(self, end)
         let needsCommit = self.download.file != nil || self.needsDigestOfMemory || isStored || self.needsProof
         session.tasks.feed(.attemptCompletes(needsCommit: needsCommit), to: self)
+    }
+
+    // The length that the response announces is that of its own body.
+    private func noteComplete() {
+        let size = self.download.whole?.size ?? self.download.partial.offset
+        self.download.finalProgress = TransferProgress(offset: size, expected: size, attempt: self.machine.attempts)
+        if self.download.whole != nil { self.result.movedTo = self.destination.path }
     }
 
     private func noteSuccess(_ end: AttemptEnd, in session: inout SessionState) {
@@ -109,6 +142,7 @@ extension TaskRecord {
             self.attempt.redirects += 1
             self.attempt.hop = hop
             self.attempt.followsRedirect = true
+            self.attempt.needsFreshConnection = false
             session.tasks.feed(.attemptLeads, to: self)
         } catch {
             self.giveUp(end.with(error.failure, error.sentence), error.failure, in: &session)
@@ -118,6 +152,8 @@ extension TaskRecord {
     private func restart(_ end: AttemptEnd, _ failure: TaskFailure, in session: inout SessionState) {
         session.failures.publishFailure(self, end, failure, isCharged: false, &session.tasks)
         session.tasks.publish(.restarted(discarded: self.download.partial.restart()), self)
+        // A server that does not continue one body would not continue the next one either.
+        if failure == .rangeMismatch { self.download.partial.isVerified = false }
         self.resetRedirects()
         session.tasks.feed(.attemptLeads, to: self)
     }
@@ -141,7 +177,10 @@ extension TaskRecord {
         switch decision {
         case .free, .retry:
             if self.cannotContinue { return self.failTruncated(end, in: &session) }
-            if !session.requests.canSendBody(self) { return self.giveUp(end, failure, in: &session) }
+            if !session.requests.canSendBody(self) {
+                return self.giveUp(
+                    end, failure, adding: ", and the body, which is read once, cannot be sent again", in: &session)
+            }
         case .final, .forbidden: break
         }
         if failure == .diskFull, self.waitsForResources {
@@ -225,6 +264,7 @@ extension TaskRecord {
         if isAsked { session.origins.pause(self.origin, until: now + delay, at: now) }
         self.resetRedirects()
         self.clocks.schedule(.backoff, at: now + delay)
+        self.journal?.pausedUntil = isAsked ? now + delay : nil
         session.journal.noteAttempt(self, &session.tasks)
         session.tasks.feed(.attemptHolds(.backoff, detail: nil), to: self)
     }
@@ -251,9 +291,13 @@ extension TaskRecord {
     // MARK: - Ends
 
     /// Ends a task with an attempt's failure.
-    private func giveUp(_ end: AttemptEnd, _ failure: TaskFailure, in session: inout SessionState) {
+    private func giveUp(
+        _ end: AttemptEnd, _ failure: TaskFailure, adding reason: String = "", in session: inout SessionState
+    ) {
         self.retry.counter.charge(madeProgress: false)
         session.failures.publishFailure(self, end, failure, isCharged: true, &session.tasks)
-        EndRules.close(self, failure, session.failures.sentence(end, self), in: &session)
+        var sentence = session.failures.sentence(end, self)
+        sentence.clause += reason
+        EndRules.close(self, failure, sentence, in: &session)
     }
 }

@@ -35,7 +35,7 @@ struct Stopwatch: Sendable, Hashable {
 /// All clocks of one task, with the rules for stopping each; a single timer serves them all.
 struct TaskClocks: Sendable {
     enum Clock: Sendable, Hashable, CaseIterable {
-        case deadline, patience, idle, attempt, pause, backoff, schedule, grace, silence
+        case deadline, patience, idle, attempt, pause, backoff, schedule, grace, silence, redirect, speed
         case circuit, disk, descriptors, budget, expiry
     }
 
@@ -94,7 +94,7 @@ struct TaskClocks: Sendable {
     /// Removes the moments scheduled for the attempt.
     mutating func attemptEnded() {
         guard !self.scheduled.isEmpty else { return }
-        self.scheduled.removeAll { [.pause, .grace, .silence].contains($0.clock) }
+        self.scheduled.removeAll { [.pause, .grace, .silence, .redirect, .speed].contains($0.clock) }
     }
 
     /// Records that bytes moved; a moment before the last known one changes nothing.
@@ -129,7 +129,8 @@ struct TaskClocks: Sendable {
         case .patience: self.limits.value.patience.flatMap(self.gate.due)
         case .idle: self.idle.due(at: self.limits.value.idle)
         case .attempt: self.limits.value.attempt.flatMap(self.attempt.due)
-        case .pause, .backoff, .schedule, .grace, .silence, .circuit, .disk, .descriptors, .budget, .expiry:
+        case .pause, .backoff, .schedule, .grace, .silence, .redirect, .speed, .circuit, .disk, .descriptors, .budget,
+            .expiry:
             self.scheduled.first { $0.clock == clock }?.at
         }
     }

@@ -11,8 +11,9 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
     public var https: String?
     /// The hosts to connect to directly, in the form of curl's `no_proxy`.
     ///
-    /// Each is a host, a domain with or without a leading dot (`example.com` also covers `www.example.com`), an
-    /// address, a network (`192.0.2.0/24`), a host or an address with a port, or `*` for everything.
+    /// Each is a host, a domain with or without a leading dot (`example.com` also covers `www.example.com`), the
+    /// subdomains of one (`*.example.com`), an address, a network (`192.0.2.0/24`), a host or an address with a port,
+    /// or `*` for everything. A session refuses any other text.
     public var exceptions: [String]
 
     /// No proxy.
@@ -38,7 +39,7 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
 
     /// The exceptions in a `no_proxy` list, separated by commas or spaces.
     package static func exceptions(_ list: String) -> [String] {
-        list.split { $0 == "," || $0 == " " }.map(String.init)
+        list.split { $0 == "," || $0.isWhitespace }.map(String.init)
     }
 
     /// The variable that names the proxy of a scheme's URLs; nil if none does.
@@ -67,14 +68,32 @@ public struct ProxyPolicy: Sendable, Hashable, Codable {
         if let address = target.address, exception.contains("/") {
             return (try? IPPrefix(parsing: exception))?.contains(address) ?? false
         }
-        let entry = exception.hasPrefix(".") ? String(exception.dropFirst()) : exception
-        guard let own = try? Target(entry), own.port == nil || own.port == target.port else { return false }
+        guard let own = Self.host(in: exception), own.port == nil || own.port == target.port else { return false }
         if own.address != nil || target.address != nil { return own.address == target.address }
-        return target.host == own.host || target.host.hasSuffix(".\(own.host)")
+        return target.host == own.host && !exception.hasPrefix("*") || target.host.hasSuffix(".\(own.host)")
+    }
+
+    // The host, address or domain of an exception; nil if it names none.
+    private static func host(in exception: String) -> Target? {
+        let prefix = ["*.", "."].first { exception.hasPrefix($0) } ?? ""
+        return try? Target(String(exception.dropFirst(prefix.count)))
+    }
+
+    /// Checks that every exception can match a host, since curl(1) silently ignores the others.
+    ///
+    /// - Throws: ``TextError``, which quotes the first one that cannot.
+    package func checkExceptions() throws(TextError) {
+        for text in self.exceptions where text != "*" && (try? IPPrefix(parsing: text)) == nil {
+            guard Self.host(in: text) == nil else { continue }
+            throw TextError(
+                "\"\(text)\" is not a host, a domain such as .example.com or *.example.com, an address or a network")
+        }
     }
 
     /// - Throws: The first invalid property.
     package func validate() throws(ConfigurationValueError) {
+        try Result { try self.checkExceptions() }
+            .mapError { ConfigurationValueError(property: "proxy.exceptions", problem: "\($0)") }.get()
         for text in [self.http, self.https].compactMap(\.self) {
             _ = try Result { try Proxy(text) }
                 .mapError { ConfigurationValueError(property: "proxy", problem: "\($0)") }.get()

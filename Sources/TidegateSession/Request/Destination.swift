@@ -25,8 +25,9 @@ public enum Destination: Sendable, Hashable {
     /// the umask. A device, a pipe, a descriptor such as `/dev/fd/3`, or a file that cannot be replaced is written
     /// directly and never continued; a task that outlives its process refuses it.
     ///
-    /// `continues` continues the part left by an earlier process, and keeps the part if this task fails. A body whose
-    /// end cannot be verified fails as `truncated`.
+    /// `continues` continues the part left by an earlier process, and keeps the part if this task fails. Without a
+    /// part, a file that is as long as the server's body, and not older, is complete. A body whose end cannot be
+    /// verified fails as `truncated`.
     case file(String, permissions: UInt16? = nil, continues: Bool = false)
     /// An open descriptor, which receives every byte once and in order.
     ///

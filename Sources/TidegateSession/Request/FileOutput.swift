@@ -50,6 +50,9 @@ package final class FileOutput: Sendable {
 }
 
 extension Destination {
+    /// The path with these bytes, which need not be UTF-8; its text keeps them.
+    package static func path(_ bytes: [UInt8]) -> String { FileLocation.text(of: bytes) }
+
     /// The descriptor of this process that a path names, as /dev/stdout and /dev/fd/1 do; nil if it names none.
     package static func descriptor(at path: String) -> Int32? { self.paths(to: path)?.destination.ownDescriptor }
 

@@ -59,16 +59,28 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     ///
     /// A longer body fails as `tooLarge` as soon as its announced length or the received bytes exceed the limit.
     public var maxBodyBytes: Int?
+    /// The lowest rate of a transfer in bytes per second; nil is no limit.
+    ///
+    /// An attempt that moves fewer bytes for ``slowTime`` is replaced by another one on a new connection, as after a
+    /// timeout. The wait for a response does not count.
+    public var lowestBytesPerSecond: Int?
+    /// How long an attempt may be slower than ``lowestBytesPerSecond``; nil is 10 s.
+    public var slowTime: Duration?
     private var traceParent: String?
     private var traceState: String?
     /// The directories that the task's files must be below, opened without following links; nil allows any file.
     package var confinedTo: [String]?
 
+    /// True gives a downloaded file the time of Last-Modified; not kept in the journal.
+    package var takesRemoteTime = false
+    /// True fails a download as `fileError` if its destination exists; not kept in the journal.
+    package var keepsExistingFile = false
+
     private enum CodingKeys: String, CodingKey {
         case name, connectTimeout, idleTimeout, attemptTimeout, deadline, gate, retry, priority, usesHTTP2
         case acceptsCompression, user, password, bytesPerSecondLimit, maxRedirects, isMarkedIdempotent, resuming
         case proxy, redirects, allowsPrivateRedirects, usesCookies, usesValidators, maxBodyBytes, traceParent
-        case traceState, confinedTo
+        case traceState, confinedTo, lowestBytesPerSecond, slowTime
         case expiry = "expires"
         case digest = "sha256"
         case tls = "trust"
@@ -78,7 +90,8 @@ public struct RequestOptions: Sendable, Hashable, Codable {
     /// Creates the default options.
     public init() {}
 
-    /// The credentials for HTTP Basic authentication (RFC 7617); nil uses those of the URL.
+    /// The credentials for HTTP Basic authentication (RFC 7617), or for Digest (RFC 7616) if the server answers 401 and
+    /// offers it; nil uses those of the URL.
     public var credentials: Credentials? {
         get { self.user.map { Credentials(user: $0, password: self.password ?? "") } }
         set { (self.user, self.password) = (newValue?.user, newValue?.password) }

@@ -76,7 +76,9 @@ public struct TaskRequest: Sendable {
         guard data.file == path else {
             throw TaskRequest.invalid("the resume data belong to \(data.file) and not to \(path)")
         }
-        guard data.point.isUsable else { throw TaskRequest.invalid("the resume data are damaged") }
+        guard data.point.isUsable(isVerified: self.options.sha256 != nil) else {
+            throw TaskRequest.invalid("the resume data are damaged")
+        }
         self.destination = .file(path, permissions: permissions, continues: true)
         self.options.resuming = data
     }
@@ -143,6 +145,15 @@ public struct TaskRequest: Sendable {
             if let file = self.bodyFile { _ = try FileIdentity.of(file) }
             _ = try self.paths?.checked(makingDirectories: self.options.createsDirectories)
         }.failure?.description
+    }
+
+    /// Continues the file at the destination, which another program left, if the digest of the whole body is known.
+    ///
+    /// Blocks while it copies the file; a file that cannot be copied is not continued.
+    package func adoptFile() {
+        guard case .file(_, _, true) = self.destination, self.options.sha256 != nil, self.method == "GET"
+        else { return }
+        try? self.paths?.checked().adoptDestination(for: self.address.text)
     }
 
     /// False if the task is confined to directories and the path is below none of them.

@@ -11,7 +11,7 @@ enum RetryClassifier {
         var failure: TaskFailure
         var status: Int?
         var resolveFailure: ResolveFailure?
-        /// Whether the server may have seen the request.
+        /// Whether the server may have processed the request.
         var reachedWire: Bool
         var isIdempotent: Bool
         /// Whether the verdict has no path, or another one than when the attempt began.

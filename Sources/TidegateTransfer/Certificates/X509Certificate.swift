@@ -62,6 +62,32 @@ final class X509Certificate {
         }
     }
 
+    /// Why libcrypto refuses a PEM text (RFC 7468), in one clause with the line of the first damaged certificate; nil
+    /// if the text has no certificates.
+    static func damage(inPEM text: [UInt8]) -> String? {
+        let labels = ["CERTIFICATE-----", "X509 CERTIFICATE-----", "TRUSTED CERTIFICATE-----"]
+        var (number, begin, block): (Int, Int?, [UInt8]) = (0, nil, [])
+        func clause(_ line: Int) -> String { "its certificate \(number), from line \(line) on, is damaged" }
+        for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            let isMark = line.starts(with: "-----".utf8)
+            let mark =
+                isMark ? String(decoding: line.prefix { $0 >= 0x20 }, as: UTF8.self).trimmingOptionalWhitespace : ""
+            if mark.hasPrefix("-----BEGIN ") {
+                // The one before has no end.
+                if let begin { return clause(begin) }
+                guard labels.contains(String(mark.dropFirst(11))) else { continue }
+                (number, begin, block) = (number + 1, index + 1, [])
+            }
+            guard let start = begin else { continue }
+            block += line
+            block.append(UInt8(ascii: "\n"))
+            guard mark.hasPrefix("-----END ") else { continue }
+            if Self.all(inPEM: block).isEmpty { return clause(start) }
+            begin = nil
+        }
+        return begin.map(clause) ?? (number > 0 ? "a part of it that is not a certificate is damaged" : nil)
+    }
+
     /// The common name of the subject, or else the whole subject.
     var subject: String {
         guard let name = X509_get_subject_name(self.certificate) else { return "" }

@@ -32,6 +32,8 @@ struct ConnectionInfo {
     var chains = 0
     /// What libssl found wrong with the last of them (X509_V_ERR_*); nil if nothing.
     var chainError: Int?
+    /// The HTTP/2 errors that the server has sent.
+    var http2 = HTTP2Signals()
     private var local = CachedAddress()
     private var remote = CachedAddress()
 
@@ -70,6 +72,75 @@ struct ConnectionInfo {
         let (local, remote) = (self.local, self.remote)
         self = ConnectionInfo()
         (self.local, self.remote) = (local, remote)
+    }
+}
+
+/// The HTTP/2 errors that a server sends about a request; libcurl only logs them.
+struct HTTP2Signals {
+    /// The last error code (RFC 9113 section 7); nil before any.
+    private(set) var code: UInt32?
+    /// Whether the server says that it has not processed the request (RFC 9113 section 8.7).
+    private(set) var isUnprocessed = false
+    /// The request's stream; 0 before it is opened.
+    private var stream: UInt32 = 0
+
+    /// Whether the server requires HTTP/1.1 (HTTP_1_1_REQUIRED).
+    var requiresHTTP1: Bool { self.code == 13 }
+
+    /// Evaluates a line of libcurl's log; true if it means that libcurl would send the request again.
+    mutating func note(_ line: String) -> Bool {
+        if let stream = Self.stream(openedBy: line) {
+            // Earlier lines were about the connection's earlier requests.
+            self = HTTP2Signals()
+            self.stream = stream
+        } else if line.hasPrefix("REFUSED_STREAM") || line.contains("refused by server") {
+            (self.code, self.isUnprocessed) = (7, true)
+            return true
+        } else if line.hasPrefix("HTTP/2 stream ") {
+            self.code = Self.number(after: "(err ", in: line) ?? 0
+            self.isUnprocessed = self.requiresHTTP1
+            return self.isUnprocessed
+        } else if line.contains("GOAWAY, error="), let code = Self.number(after: "error=", in: line),
+            let last = Self.number(after: "last_stream=", in: line)
+        {
+            if last < self.stream { self.isUnprocessed = true }
+            // A server that answers its last requests before it closes sends NO_ERROR.
+            if code != 0 || self.isUnprocessed { self.code = code }
+        }
+        return false
+    }
+
+    // libcurl 7 and 8 log it differently.
+    private static func stream(openedBy line: String) -> UInt32? {
+        self.number(after: "Using Stream ID: ", in: line)
+            ?? (line.contains("] OPENED stream") ? self.number(after: "[HTTP/2] [", in: line) : nil)
+    }
+
+    private static func number(after mark: String, in line: String) -> UInt32? {
+        line.firstRange(of: mark).flatMap { UInt32(line[$0.upperBound...].prefix(while: \.isNumber)) }
+    }
+
+    /// The error in one clause without a full stop; nil without one.
+    var text: String? {
+        guard let code = self.code else { return nil }
+        return switch code {
+        case 0 where self.isUnprocessed: "the server closed the HTTP/2 connection before it processed the request"
+        case 0: "the server ended the HTTP/2 stream before its answer was complete (NO_ERROR)"
+        case 1: "the server found a violation of the HTTP/2 protocol (PROTOCOL_ERROR)"
+        case 2: "the server failed to process the request (INTERNAL_ERROR)"
+        case 3: "the server received more data than its HTTP/2 window allows (FLOW_CONTROL_ERROR)"
+        case 4: "the server waited in vain for the acknowledgement of its HTTP/2 settings (SETTINGS_TIMEOUT)"
+        case 5: "the server received a frame for a closed HTTP/2 stream (STREAM_CLOSED)"
+        case 6: "the server received an HTTP/2 frame of an invalid size (FRAME_SIZE_ERROR)"
+        case 7: "the server refused the HTTP/2 stream and did not process the request (REFUSED_STREAM)"
+        case 8: "the server cancelled the HTTP/2 stream (CANCEL)"
+        case 9: "the server cannot decompress the HTTP/2 fields (COMPRESSION_ERROR)"
+        case 10: "the server lost the connection behind the HTTP/2 stream (CONNECT_ERROR)"
+        case 11: "the server limits this client, which asks too much of it (ENHANCE_YOUR_CALM)"
+        case 12: "the server requires stronger TLS for HTTP/2 (INADEQUATE_SECURITY)"
+        case 13: "the server requires HTTP/1.1 for this request (HTTP_1_1_REQUIRED)"
+        default: "the server ended the request with the unknown HTTP/2 error \(code)"
+        }
     }
 }
 

@@ -244,10 +244,16 @@ package final class DownloadFile: Sendable {
     /// record.
     ///
     /// A file that is replaced passes on its owner, permissions and attributes, as far as permitted; `permissions`
-    /// replace its own. Blocks: for the disk thread. It can be called again after a failure; after a failed `fsync` of
-    /// the temporary file, only once that was truncated to nothing.
-    package func commit(permissions: UInt16? = nil) throws(FileError) {
+    /// replace its own. With `modified`, in seconds since 1970, the file gets this time. Blocks: for the disk thread.
+    /// It can be called again after a failure; after a failed `fsync` of the temporary file, only once that was
+    /// truncated to nothing.
+    package func commit(permissions: UInt16? = nil, modified: Int64? = nil) throws(FileError) {
         if self.paths.way == .stream { return }
+        if let modified {
+            let time = timespec(tv_sec: Int(modified), tv_nsec: 0)
+            // A file system that refuses keeps its own time (futimens(3)).
+            _ = futimens(self.descriptor, [time, time])
+        }
         if self.paths.way == .inPlace { return try self.synchronize(fsync, "fsync") }
         if self.isOpenFile(self.paths.temporary) == true { self.inherit() }
         if let permissions { try self.check(fchmod(self.descriptor, mode_t(permissions)), "fchmod") }

@@ -3,6 +3,8 @@ internal import Glibc
 package import TidegateCore
 
 /// The files of a download: NAME, and beside it `.NAME.tidegate` and `.NAME.tidegate.json`.
+///
+/// In both, a long NAME is shortened to its start and a digest.
 package struct DownloadPaths: Sendable, Hashable {
     /// The final file.
     package let destination: FileLocation
@@ -29,13 +31,22 @@ package struct DownloadPaths: Sendable, Hashable {
         self.init(FileLocation(path, below: directories), .replaced)
     }
 
-    private init(_ destination: FileLocation, _ way: Way) {
-        let (prefix, name) = destination.parts
+    init(_ destination: FileLocation, _ way: Way) {
+        let prefix = destination.parts.prefix
+        let name = DownloadPaths.shortened(destination.parts.name)
         self.way = way
         self.destination = destination
         self.temporary = way == .replaced ? destination.sibling("\(prefix).\(name).tidegate") : destination
         self.record = destination.sibling("\(prefix).\(name).tidegate.json")
         self.directory = destination.directory
+    }
+
+    // Names have up to 255 bytes, 143 on encrypted file systems; the record needs 19 more while it is written.
+    private static func shortened(_ name: Substring) -> Substring {
+        guard name.utf8.count > 124 else { return name }
+        var start = name
+        while start.utf8.count > 80 { start.unicodeScalars.removeLast() }
+        return start + "~" + Array(MessageDigest.sha256(Array(name.utf8)).prefix(16)).hexadecimal
     }
 
     /// The absolute path of the destination; unchanged if the working directory is unknown.
@@ -97,7 +108,7 @@ package struct DownloadPaths: Sendable, Hashable {
         return above.st_mode & S_ISVTX == 0 || [0, status.st_uid, above.st_uid].contains(geteuid())
     }
 
-    // Whether files can be made in the directory, with names as long as the record's.
+    // Whether files can be made in the directory, with names as long as the destination's and the record's.
     private func checkDirectory() throws(FileError) {
         let (directory, subject) = (self.directory, "the directory \(self.directory)")
         var status = stat()
@@ -111,13 +122,12 @@ package struct DownloadPaths: Sendable, Hashable {
         guard directory.isAccessible(W_OK | X_OK) else {
             throw FileError(operation: "cannot be written: \(SystemError.message(errno))", path: subject)
         }
-        // The longest name is that of the record while it is written.
-        let limit = pathconf(directory.path, Int32(_PC_NAME_MAX))
-        let needed = self.record.fresh.path.utf8.reversed().prefix { $0 != UInt8(ascii: "/") }.count
-        let excess = needed - (limit > 0 ? limit : 255)
+        let limit = pathconf(FileLocation.bytes(directory.path), Int32(_PC_NAME_MAX))
+        // The longest name may be that of the record while it is written.
+        let excess = max(self.destination.nameLength, self.record.fresh.nameLength) - (limit > 0 ? limit : 255)
         guard excess <= 0 else {
             throw FileError(
-                operation: "is \(excess) bytes too long for a download", path: "the name of \(self.destination)")
+                operation: "is \(excess) bytes too long for its file system", path: "the name of \(self.destination)")
         }
     }
 
@@ -126,6 +136,12 @@ package struct DownloadPaths: Sendable, Hashable {
         var status = stat()
         let isThere = self.destination.status(&status, followingLinks: false) == 0
         return isThere && status.st_mode & S_IFMT == S_IFREG ? status : nil
+    }
+
+    /// Whether a file, a directory or a link has the destination's name.
+    package var isTaken: Bool {
+        var status = stat()
+        return self.destination.status(&status, followingLinks: false) == 0
     }
 
     /// The permissions of the file that is replaced; nil if none is.
@@ -159,6 +175,22 @@ package struct DownloadPaths: Sendable, Hashable {
         // Encoding strings and numbers always succeeds; an empty record would only mean a start from 0.
         let bytes = (try? encoder.encode(data)).map { [UInt8]($0) } ?? []
         try self.record.replace(with: bytes)
+    }
+
+    /// Copies the file at the destination, which another program left, into the temporary file, with a record that
+    /// lets a download of `url` continue it.
+    ///
+    /// The record has no validator, so only the digest of the whole body allows that. The destination stays until the
+    /// download replaces it. Nothing happens if the record is there already. Blocks while it copies.
+    package func adoptDestination(for url: String) throws(FileError) {
+        guard self.way == .replaced, self.replaced != nil, try self.readRecord()?.url != url else { return }
+        let (source, copy) = (try DownloadFile.finished(self), try DownloadFile.open(self))
+        var offset: Int64 = 0
+        while case let bytes = try source.read(at: offset, upTo: 1 << 20), !bytes.isEmpty {
+            try copy.append(bytes)
+            offset += Int64(bytes.count)
+        }
+        try self.writeRecord(url: url, ResumePoint(offset: offset, validator: nil))
     }
 
     /// Removes the record, if there is one.

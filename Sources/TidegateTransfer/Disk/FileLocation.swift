@@ -47,6 +47,45 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }
 
+    // MARK: - Bytes
+
+    // Names on Linux are bytes, and strings have none that are not UTF-8: such a byte B is the scalar U+10FF00 + B.
+
+    /// The text of a path with these bytes, which may have any encoding.
+    package static func text(of bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self), !self.hasForeignBytes(text) { return text }
+        var (text, rest) = ("", Array(bytes)[...])
+        while let first = rest.first {
+            let letter = (1...4).compactMap { String(validating: rest.prefix($0), as: UTF8.self) }.first
+            if let letter, !self.hasForeignBytes(letter) {
+                text += letter
+                rest = rest.dropFirst(letter.utf8.count)
+            } else {
+                if let scalar = Unicode.Scalar(0x10FF00 + UInt32(first)) { text.unicodeScalars.append(scalar) }
+                rest = rest.dropFirst()
+            }
+        }
+        return text
+    }
+
+    private static func hasForeignBytes(_ text: some StringProtocol) -> Bool {
+        text.unicodeScalars.contains { $0.value >= 0x10FF80 }
+    }
+
+    /// The bytes of a path or a part of one for the kernel, with a final NUL.
+    static func bytes(_ text: some StringProtocol) -> [CChar] {
+        guard self.hasForeignBytes(text) else { return Array(String(text).utf8CString) }
+        let bytes = text.unicodeScalars.flatMap { scalar in
+            scalar.value >= 0x10FF80 ? [UInt8(truncatingIfNeeded: scalar.value)] : Array(String(scalar).utf8)
+        }
+        return bytes.map { CChar(bitPattern: $0) } + [0]
+    }
+
+    /// The number of bytes in the file's name.
+    var nameLength: Int { FileLocation.bytes(self.parts.name).count - 1 }
+
+    // MARK: - Parts
+
     /// The path up to the last slash, and the rest.
     var parts: (prefix: Substring, name: Substring) {
         let end = self.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { self.path.utf8.index(after: $0) }
@@ -66,13 +105,14 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The file's name relative to its directory.
-    private var name: String { self.isConfined ? self.relative.last.map { String($0) } ?? "." : self.path }
+    private var name: [CChar] { FileLocation.bytes(self.isConfined ? self.relative.last ?? "." : self.path[...]) }
 
-    private func call(_ body: (_ directory: Int32, _ name: String) -> Int32) -> Int32 {
-        guard let root = self.root else { return body(AT_FDCWD, self.path) }
+    private func call(_ body: (_ directory: Int32, _ name: [CChar]) -> Int32) -> Int32 {
+        guard let root = self.root else { return body(AT_FDCWD, self.name) }
         var directory = Glibc.open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         for name in self.relative.dropLast() where directory >= 0 {
-            let next = openat(directory, String(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            let next = openat(
+                directory, FileLocation.bytes(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             let code = errno
             close(directory)
             directory = next
@@ -126,9 +166,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
             try file.checkDirectories()
             guard let target = file.linkTarget, !file.realDirectory.hasPrefix("/proc/") else { return file }
             try file.checkLink()
-            guard let text = String(validating: target, as: UTF8.self) else {
-                throw FileError(operation: "is a symbolic link to a name that is not UTF-8", path: file.path)
-            }
+            let text = FileLocation.text(of: target)
             file = FileLocation(target.first == UInt8(ascii: "/") ? text : file.parts.prefix + text)
         }
         throw FileError(operation: "is a symbolic link that leads back to itself", path: self.path)
@@ -141,7 +179,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
         for _ in 0..<40 {
             var link = place
             while link.linkTarget == nil, link != link.directory { link = link.directory }
-            guard let target = link.linkTarget, let text = String(validating: target, as: UTF8.self) else { return }
+            guard let text = link.linkTarget.map({ FileLocation.text(of: $0) }) else { return }
             try link.checkLink()
             let rest = place.path.dropFirst(link.path.count)
             place = FileLocation((text.hasPrefix("/") ? text : link.parts.prefix + text) + rest)
@@ -167,7 +205,7 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     }
 
     private var realDirectory: String {
-        guard let path = realpath(self.directory.path, nil) else { return "" }
+        guard let path = realpath(FileLocation.bytes(self.directory.path), nil) else { return "" }
         defer { free(path) }
         return String(cString: path) + "/"
     }

@@ -191,9 +191,10 @@ package enum RangeOutcome: Sendable, Hashable {
             return status == 206 || requestsPart || self.isWhole(fields, nil) ? .append : .reject(.protocolError)
         }
         return switch status {
-        case 206: self.partial(fields, resume)
+        case 206: self.isEmptyRest(fields, resume) ? .alreadyComplete : self.partial(fields, resume)
         // 203 is a 200 that a proxy transformed (RFC 9110 section 15.3.4).
-        case 200, 203: self.isWhole(fields, resume) ? .restartFromZero : .reject(.rangeMismatch)
+        case 200, 203:
+            !resume.isWhole && self.isWhole(fields, resume) ? .restartFromZero : .reject(.rangeMismatch)
         case 416: self.unsatisfied(fields, resume)
         case 412: .reject(.rangeMismatch)
         case 200...299: .reject(.protocolError)
@@ -211,6 +212,13 @@ package enum RangeOutcome: Sendable, Hashable {
         if let length = fields.contentLength, length != Int64(bounds.count) { return .reject(.rangeMismatch) }
         guard fields.contentEncoding == resume.contentEncoding else { return .reject(.rangeMismatch) }
         return self.isSameBody(fields, resume) ? .append : .reject(.rangeMismatch)
+    }
+
+    // Some servers answer a request behind the end with an empty part instead of 416.
+    private static func isEmptyRest(_ fields: HeaderBlock, _ resume: ResumePoint) -> Bool {
+        let end = resume.offset
+        return fields.contentLength == 0 && resume.total ?? end == end && self.isSameBody(fields, resume)
+            && fields.first("content-range")?.lowercased() == "bytes \(end)-\(end - 1)/\(end)"
     }
 
     // A 206 must repeat the validator that a 200 would have had (RFC 9110 section 15.3.7); absence proves nothing.

@@ -56,7 +56,11 @@ func logWire(
     default: return 0
     }
     return withObject(CurlTransfer.self, at: context, else: 0) { transfer in
-        transfer.request?.value.wireLog?.add(kind, UnsafeRawBufferPointer(start: bytes, count: size))
+        let line = UnsafeRawBufferPointer(start: bytes, count: size)
+        transfer.request?.value.wireLog?.add(kind, line)
+        if kind == .note, transfer.request?.value.allowsHTTP2 == true {
+            transfer.noteHTTP2(String(decoding: line, as: UTF8.self))
+        }
         return 0
     }
 }
@@ -115,6 +119,11 @@ private func verifyCertificates(_ store: OpaquePointer?, _ transfer: UnsafeMutab
 }
 
 extension CurlTransfer {
+    // libcurl would send the request again on its own; its client must know about each request on the wire.
+    fileprivate func noteHTTP2(_ line: String) {
+        if self.connection.http2.note(line) { self.end(as: .reset, self.connection.http2.text ?? "") }
+    }
+
     fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
         if self.timestamps.firstByte == nil { self.timestamps.firstByte = self.timestamps.clock.monotonic() }
         switch self.response.head.append(line) {

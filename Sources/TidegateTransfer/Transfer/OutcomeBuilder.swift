@@ -57,7 +57,9 @@ struct OutcomeBuilder {
             certificateChain: transfer.request?.value.wantsCertificateChain == true
                 ? transfer.connection.certificates?.certificateChain : nil,
             certificateError: failure == nil ? nil : self.certificateError, handshake: failure.flatMap(self.handshake),
-            text: text)
+            proxyAnswer: self.proxyAnswer, text: text,
+            isUnprocessed: transfer.connection.http2.isUnprocessed && !transfer.response.head.isComplete,
+            requiresHTTP1: transfer.connection.http2.requiresHTTP1)
         return Indirect(consume outcome)
     }
 
@@ -159,6 +161,7 @@ struct OutcomeBuilder {
         if case .rangeMismatch = failure { return "the server does not continue the body where it ended" }
         if self.code == CURLE_OK, let text = self.transfer.response.incompleteText { return text }
         if let text = self.ownText ?? self.transfer.request?.value.proxy.flatMap(self.text(about:)) { return text }
+        if [.reset, .protocolError].contains(failure), let text = self.transfer.connection.http2.text { return text }
         if let text = self.serverText(of: failure) { return text }
         if let message = self.transfer.easy.errorMessage { return message }
         return self.code == CURLE_OK ? "the body ended before its length" : CurlError.text(of: self.code)
@@ -197,11 +200,13 @@ struct OutcomeBuilder {
     private func text(about proxy: Proxy) -> String? {
         switch self.code {
         case CURLE_LOGIN_DENIED:
+            if let text = self.replyText(of: proxy) { return text }
             let status = self.transfer.easy.long(CURLINFO_HTTP_CONNECTCODE)
             return status == 407 || status == 0
                 ? "the proxy \(proxy) requires other credentials" : "the proxy \(proxy) refuses the tunnel (\(status))"
         case CURLE_PROXY:
-            return self.transfer.easy.errorMessage.map { "the proxy \(proxy) made no connection: \($0)" }
+            return self.replyText(of: proxy)
+                ?? self.transfer.easy.errorMessage.map { "the proxy \(proxy) made no connection: \($0)" }
         case CURLE_PEER_FAILED_VERIFICATION where self.isAboutProxy:
             return self.certificateError.map { "the proxy \(proxy) is not trusted: \($0.description(of: nil))" }
         // libcurl's text would contain the proxy's password.
@@ -211,12 +216,57 @@ struct OutcomeBuilder {
         }
     }
 
+    private var proxyAnswer: ProxyAnswer? {
+        guard [CURLE_LOGIN_DENIED, CURLE_PROXY].contains(self.code), self.transfer.abortReason == nil else {
+            return nil
+        }
+        return switch Self.reply(to: self.transfer) {
+        case _ where self.code == CURLE_LOGIN_DENIED: .denied
+        case CURLPX_REPLY_NETWORK_UNREACHABLE, CURLPX_REPLY_TTL_EXPIRED: .unreachable
+        case CURLPX_REPLY_GENERAL_SERVER_FAILURE, CURLPX_REPLY_UNASSIGNED, CURLPX_REQUEST_FAILED: .unclear
+        default: .failed
+        }
+    }
+
+    // libcurl's code for the reply of a SOCKS proxy, or for its failure.
+    private static func reply(to transfer: CurlTransfer) -> CURLproxycode {
+        let number =
+            transfer.easy.long(CURLINFO_HTTP_CONNECTCODE) == 0 ? transfer.easy.long(CURLINFO_PROXY_ERROR) : 0
+        return CURLproxycode(UInt32(clamping: number))
+    }
+
+    // The replies of SOCKS (RFC 1928 6), which libcurl quotes as numbers; nil for failures without one of these.
+    private func replyText(of proxy: Proxy) -> String? {
+        let target = self.transfer.request?.value.url.target
+        let host = target?.shownHost ?? "the server"
+        return switch Self.reply(to: self.transfer) {
+        case CURLPX_REPLY_GENERAL_SERVER_FAILURE: "the proxy \(proxy) reports a general failure"
+        case CURLPX_REPLY_NOT_ALLOWED: "the rules of the proxy \(proxy) do not allow the connection to \(host)"
+        case CURLPX_REPLY_NETWORK_UNREACHABLE: "the proxy \(proxy) cannot reach the network of \(host)"
+        case CURLPX_REPLY_HOST_UNREACHABLE: "the proxy \(proxy) cannot reach the host \(host)"
+        case CURLPX_REPLY_CONNECTION_REFUSED: "\(host) refused the connection from the proxy \(proxy)"
+        case CURLPX_REPLY_TTL_EXPIRED: "packets from the proxy \(proxy) to \(host) expired on their way"
+        case CURLPX_REPLY_COMMAND_NOT_SUPPORTED: "the proxy \(proxy) does not support outgoing connections"
+        case CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED where target?.address == nil:
+            "the proxy \(proxy) does not support this type of address; use "
+                + (proxy.scheme == .socks5h ? "socks5" : "socks5h")
+        case CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED: "the proxy \(proxy) does not support addresses such as \(host)"
+        case CURLPX_REQUEST_FAILED: "the proxy \(proxy) rejected the connection to \(host), or could not make it"
+        case CURLPX_IDENTD: "the proxy \(proxy) requires an identd on this host, and reaches none"
+        case CURLPX_IDENTD_DIFFER: "the proxy \(proxy) finds another user in the identd of this host"
+        default: nil
+        }
+    }
+
     // libcurl does not say what is wrong with the file.
     private var authorityError: String {
         guard let file = self.transfer.request?.value.tls.caFile else {
             return "the system's authorities cannot be read"
         }
-        let reason = access(file, R_OK) == 0 ? "no certificate in PEM form in it" : SystemError.message(errno)
+        let reason =
+            access(file, R_OK) == 0
+            ? X509Certificate.damage(inPEM: Array(FileManager.default.contents(atPath: file) ?? Data()))
+                ?? "no certificate in PEM form in it" : SystemError.message(errno)
         return "the file of authorities \(file) cannot be used: \(reason)"
     }
 
@@ -234,7 +284,7 @@ struct OutcomeBuilder {
     }
 
     // The kind of a proxy's refusal, which libcurl has no single code for: CURLE_LOGIN_DENIED if it denies this host
-    // access, CURLE_PROXY if it could not connect; nil if it refused nothing.
+    // access or cannot serve the request, CURLE_PROXY if it could not connect; nil if it refused nothing.
     private static func proxyRefusal(of transfer: CurlTransfer) -> CURLcode? {
         guard transfer.request?.value.proxy != nil, transfer.connection.starts == 0 else { return nil }
         switch transfer.easy.long(CURLINFO_HTTP_CONNECTCODE) {
@@ -243,11 +293,10 @@ struct OutcomeBuilder {
         default: break
         }
         let denials = [
-            CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_REQUEST_FAILED, CURLPX_IDENTD,
-            CURLPX_IDENTD_DIFFER,
+            CURLPX_NO_AUTH, CURLPX_USER_REJECTED, CURLPX_REPLY_NOT_ALLOWED, CURLPX_REPLY_COMMAND_NOT_SUPPORTED,
+            CURLPX_REPLY_ADDRESS_TYPE_NOT_SUPPORTED, CURLPX_IDENTD, CURLPX_IDENTD_DIFFER,
         ]
-        let number = transfer.easy.long(CURLINFO_PROXY_ERROR)
-        return denials.contains { Int($0.rawValue) == number } ? CURLE_LOGIN_DENIED : nil
+        return denials.contains(Self.reply(to: transfer)) ? CURLE_LOGIN_DENIED : nil
     }
 }
 

@@ -87,7 +87,8 @@ struct TransferOptions: ~Copyable {
             try self.agent.append(agent)
             try transfer.easy.set(CURLOPT_HTTPHEADER, self.agent)
         }
-        if request.value.wireLog != nil { try transfer.easy.setLog(context: context) }
+        // The errors of HTTP/2 are only in the log.
+        if request.value.wireLog != nil || request.value.allowsHTTP2 { try transfer.easy.setLog(context: context) }
         self.reused = ReusedOptions(request, pool)
     }
 

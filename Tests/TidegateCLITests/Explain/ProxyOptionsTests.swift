@@ -24,7 +24,8 @@ import TidegateCore
         "no_proxy excepts hosts, domains and everything",
         arguments: [
             ("a.test", true), ("test", true), (".test", true), ("*", true), ("b.test, a.test", true), ("x", false),
-            ("a.test:80", true), ("a.test:81", false), ("sta.test", false), ("t", false),
+            ("a.test:80", true), ("a.test:81", false), ("sta.test", false), ("t", false), ("*.test", true),
+            ("*.test:80", true), ("*.test:81", false), ("*.a.test", false), ("b.test\ta.test", true),
         ])
     func exceptions(_ list: String, _ isExcepted: Bool) throws {
         let variables = ["http_proxy": "http://p:1", "no_proxy": list]
@@ -81,6 +82,30 @@ import TidegateCore
         #expect(try used(fromEnvironment, "http://a.test/") == ["p.test:3128", "http://p.test:3128"])
         #expect(try used(fromEnvironment, "http://b.test/") == ["b.test:80", nil])
         #expect(try used(["--proxy", "http://q.test:1", "--noproxy", "*"], "http://b.test/") == ["b.test:80", nil])
+    }
+
+    @Test(
+        "What can match no host is refused, with the name of its option or variable",
+        arguments: [
+            "*a.test", "a.*", "192.0.2.*", "192.0.2.0/33", "192.0.2.0/24:80", "http://a.test", "a.test:0", "<local>",
+            "[::1",
+        ])
+    func unmatchable(_ text: String) throws {
+        let list = "b.test, \(text)"
+        let forms = "a host, a domain such as .example.com or *.example.com, an address or a network"
+        let message = "\"\(text)\" is not \(forms)"
+        #expect {
+            try ProxyOptions.parse(["--noproxy", list])
+        } throws: {
+            ProxyOptions.message(for: $0).contains("--noproxy: \(message)")
+        }
+        let given = try ProxyOptions.parse(["--proxy-from-environment"])
+        for name in ["no_proxy", "NO_PROXY"] {
+            let error = try #require(throws: ValidationError.self) { try given.policy(environment: [name: list]) }
+            #expect(error.message == "\(name): \(message)")
+        }
+        let other = try ProxyOptions.parse(["--proxy-from-environment", "--noproxy", "a.test"])
+        #expect(try other.policy(environment: ["no_proxy": list]).exceptions == ["a.test"])
     }
 
     @Test("Bad input names the option", arguments: [["--proxy", "ftp://p:1"], ["--proxy", "http://p:0"]])

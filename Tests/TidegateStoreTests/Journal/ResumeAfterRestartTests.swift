@@ -90,6 +90,36 @@ struct ResumeAfterRestartTests {
         await second.stop()
     }
 
+    @Test("A pause that a server asked for holds over a restart")
+    func requestedPause() async throws {
+        let directory = try TestDirectory()
+        let server = try LiveServer { _ in .respond(503, ["Retry-After: 600"], text: "later") }
+        defer { server.stop() }
+        let first = try JournalFixture(directory)
+        let made = try await first.session.submit(try TaskRequest(url: server.url()))
+        let isPaused = await eventually {
+            first.recorder.taskChanges(of: made.id).contains {
+                if case .retryScheduled(_, let delay) = $0 { delay > .seconds(590) } else { false }
+            }
+        }
+        #expect(isPaused)
+        await first.stop()
+        #expect(
+            try await JournalFixture.peek(directory, made.id)?.life.effort?.pause.map { $0 > .seconds(300) } == true)
+
+        let second = try JournalFixture(directory)
+        try await second.session.restore()
+        let isHeld = await eventually {
+            if case .waiting(let reason, _)? = second.session.task(withID: made.id)?.info.state {
+                reason == .backoff
+            } else {
+                false
+            }
+        }
+        #expect(isHeld && server.requests.count == 1)
+        await second.stop()
+    }
+
     @Test("A restart does not give a task more attempts that bring a part")
     func freeAttempts() async throws {
         let directory = try TestDirectory()

@@ -95,6 +95,8 @@ import TidegateTestKit
         request.options.credentials = random.maybe { Credentials(user: $0.text(), password: $0.text()) }
         request.options.bytesPerSecondLimit = random.maybe { .random(in: 1...(.max), using: &$0) }
         request.options.maxBodyBytes = random.maybe { .random(in: 1...(.max), using: &$0) }
+        request.options.lowestBytesPerSecond = random.maybe { .random(in: 1...(.max), using: &$0) }
+        request.options.slowTime = random.maybe { $0.duration() }
         request.options.maxRedirects = .random(in: 0...100, using: &random)
         request.options.isMarkedIdempotent = .random(using: &random)
         request.options.expires = random.maybe { WallTime(microseconds: .random(in: 0...(.max), using: &$0)) }

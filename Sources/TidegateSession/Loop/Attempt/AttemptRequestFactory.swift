@@ -30,10 +30,11 @@ struct AttemptRequestFactory {
         attempt.headers = self.traced(self.withConditions(self.fields(record), record, tls), record, live)
         attempt.body = self.bodies.upload(of: record)
         attempt.addresses = addresses
-        let resume = record.download.partial.resumePoint
+        let resume = record.download.partial.resumePoint ?? self.question(record, &attempt.headers)
         attempt.resume = resume
         attempt.connectTimeout = request.options.connectTimeout
-        attempt.allowsHTTP2 = request.options.usesHTTP2
+        attempt.allowsHTTP2 = request.options.usesHTTP2 && record.attempt.allowsHTTP2
+        attempt.usesFreshConnection = record.attempt.needsFreshConnection
         attempt.proxy = record.attempt.proxy
         attempt.credentials = self.credentials(record)
         attempt.userAgent = self.userAgent(record)
@@ -45,6 +46,14 @@ struct AttemptRequestFactory {
         attempt.maxBodyBytes = self.maxBodyBytes(record).map(Int64.init)
         attempt.wireLog = record.task.shared.exchanges?.wire(of: live.number)
         return Indirect(attempt)
+    }
+
+    // Asks whether a file that is there has the server's length, and whether the server's body is not newer.
+    private func question(_ record: TaskRecord, _ headers: inout [HTTPField]) -> ResumePoint? {
+        guard let file = record.download.whole else { return nil }
+        let time = HTTPDate.text(WallTime(microseconds: file.modifiedSeconds * 1_000_000))
+        headers.append(HTTPField(name: .ifUnmodifiedSince, value: time))
+        return ResumePoint(offset: file.size, validator: nil, total: file.size)
     }
 
     private func tls(of record: TaskRecord) -> Indirect<TLSOptions> {
@@ -188,7 +197,12 @@ struct AttemptRequestFactory {
     }
 
     private func credentials(_ record: TaskRecord) -> Credentials? {
-        guard record.hop.keepsCredentials, record.attempt.authentication?.isGiven != true else { return nil }
+        record.attempt.authentication?.isGiven == true ? nil : self.ownCredentials(record)
+    }
+
+    /// The credentials of the request itself; nil without them, and for another origin.
+    func ownCredentials(_ record: TaskRecord) -> Credentials? {
+        guard record.hop.keepsCredentials else { return nil }
         return record.request.options.credentials ?? record.request.firstHop.url.credentials
     }
 

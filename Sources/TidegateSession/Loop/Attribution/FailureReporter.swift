@@ -66,7 +66,7 @@ struct FailureReporter {
     func retryEvidence(_ record: TaskRecord, _ end: AttemptEnd, _ failure: TaskFailure) -> RetryClassifier.Evidence {
         RetryClassifier.Evidence(
             kind: end.kind, failure: failure, status: end.status, resolveFailure: end.resolveFailure,
-            reachedWire: end.reachedWire, isIdempotent: record.request.isIdempotent,
+            reachedWire: end.mayBeProcessed, isIdempotent: record.request.isIdempotent,
             pathIsLost: self.pathIsLost(record, end.live))
     }
 

@@ -48,6 +48,9 @@ struct TaskBodies {
             // A task of the journal outlives this process: its file must appear complete, or not at all.
             let paths = try given.checked(
                 onlyFiles: record.journal != nil, makingDirectories: record.request.options.createsDirectories)
+            if record.request.options.keepsExistingFile, given.isTaken {
+                throw FileError(operation: "exists already; remove it, or use -o", path: given.destination.path)
+            }
             if paths != given { record.download.paths = paths }
             guard paths.way == .stream else { return nil }
             let stream = try DownloadFile.open(paths)
@@ -75,7 +78,14 @@ struct TaskBodies {
 
     /// Continues an earlier download, if its part can be found.
     private func adoptEarlierPart(_ record: TaskRecord) throws(FileError) {
-        guard record.keepsBytes, let paths = record.paths, let point = try self.earlierPoint(record, paths) else {
+        guard record.keepsBytes, let paths = record.paths else { return }
+        guard let point = try self.earlierPoint(record, paths) else {
+            // A list that runs again has complete files; with a digest, their length would not do.
+            if record.continues, paths.way == .replaced, record.request.options.sha256 == nil,
+                let file = try? FileIdentity.of(paths.destination), file.size > 0
+            {
+                record.download.whole = file
+            }
             return
         }
         // The file is open and locked from here on: nothing else may change it while the task waits.
@@ -89,10 +99,11 @@ struct TaskBodies {
 
     private func earlierPoint(_ record: TaskRecord, _ paths: DownloadPaths) throws(FileError) -> ResumePoint? {
         guard paths.way == .replaced else { return nil }
-        if let point = record.journal?.task.hold, point.isUsable { return point }
-        if let point = record.request.options.resuming?.point, point.isUsable { return point }
+        let isVerified = record.download.partial.isVerified
+        for point in [record.journal?.task.hold, record.request.options.resuming?.point].compactMap(\.self)
+        where point.isUsable(isVerified: isVerified) { return point }
         guard record.continues, let data = try paths.readRecord(), data.url == record.request.address.text,
-            data.point.isUsable
+            data.point.isUsable(isVerified: isVerified)
         else { return nil }
         return data.point
     }
@@ -139,6 +150,8 @@ struct TaskBodies {
         case .discard:
             if record.download.partial.resumePoint == nil { record.download.partial.startOver() }
             return .discard
+        // An answer about a complete file has no body for it.
+        case .file where record.download.whole != nil: return .discard
         case .file: return try self.fileSink(of: record)
         }
     }
@@ -175,6 +188,8 @@ struct TaskBodies {
             return (.invalidRequest, "a body with another destination cannot become a download")
         }
         record.ownDelegate.destination = destination
+        // The digest of a file is computed from the file.
+        record.ownDelegate.digest = nil
         return self.place(record)
     }
 
@@ -193,7 +208,7 @@ struct TaskBodies {
 
     /// Records the progress of a download from time to time, so that another process may continue it.
     func noteOffset(_ record: TaskRecord, _ tasks: inout SessionTasks) {
-        guard let file = record.download.file, let live = record.live, record.download.partial.validator != nil,
+        guard let file = record.download.file, let live = record.live, record.download.partial.mayContinue,
             tasks.now >= live.nextNote
         else { return }
         let offset = live.progress.offset + live.progress.received
@@ -253,6 +268,7 @@ struct TaskBodies {
     /// body in memory; both are slow.
     func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
+        let modified = record.request.options.takesRemoteTime ? record.lastModified : nil
         let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
         record.download.commit = commit
         let work: @Sendable () throws(FileError) -> Bool = {
@@ -264,7 +280,7 @@ struct TaskBodies {
                 commit.digest = try file.digest { !commit.isAbandoned }
                 guard commit.digest == digest else { return false }
             }
-            try file.commit(permissions: permissions)
+            try file.commit(permissions: permissions, modified: modified)
             commit.didCommit()
             return true
         }

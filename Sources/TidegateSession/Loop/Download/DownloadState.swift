@@ -12,6 +12,8 @@ struct DownloadState {
     var commit: FileCommit?
     /// True if a temporary file of this task may be on the disk.
     var hasTemporary = false
+    /// The complete file that may be at the destination already; nil once the server has another body.
+    @Rare var whole: FileIdentity? = nil
     /// The identity of the file to send when the task began.
     @Rare var uploadIdentity: FileIdentity? = nil
     /// True if the task's ability to begin and end on this host has been checked.

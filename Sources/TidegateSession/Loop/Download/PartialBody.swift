@@ -21,13 +21,16 @@ struct PartialBody {
     var wasRestarted = false
     /// True if the body consists of responses to more than one request.
     private(set) var isJoined = false
+    /// True if a digest verifies the whole body, so that its parts need no validator.
+    var isVerified = false
     /// True if the response agrees with an earlier one in its length or its validators.
     private(set) var isProved = false
 
+    /// True if the rest may be requested once bytes are held.
+    var mayContinue: Bool { self.validator != nil || self.isVerified }
+
     /// Where the next attempt starts; nil to request everything.
-    var resumePoint: ResumePoint? {
-        self.offset > 0 && self.validator != nil ? self.point(at: self.offset) : nil
-    }
+    var resumePoint: ResumePoint? { self.offset > 0 && self.mayContinue ? self.point(at: self.offset) : nil }
 
     /// Where another process could continue if `offset` bytes are held by then.
     func point(at offset: Int64) -> ResumePoint {

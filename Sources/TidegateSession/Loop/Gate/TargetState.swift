@@ -102,13 +102,25 @@ struct NameLookup {
 
     init(literal: IPAddress?) { self.literal = literal.map { [$0] } }
 
-    /// Records which addresses an attempt found silent or answering.
-    mutating func tried(silent: [IPAddress], answered: IPAddress?, at now: MonotonicTime) {
+    /// Records which addresses an attempt found silent or answering; `mute` accepted the connection and did not answer
+    /// the handshake.
+    mutating func tried(
+        silent: [IPAddress], answered: IPAddress?, mute: IPAddress? = nil, at now: MonotonicTime
+    ) {
         if !self.silent.isEmpty {
             self.silent = self.silent.filter { $0.value > now }
             if let answered { self.silent[answered] = nil }
         }
-        for address in silent { self.silent[address] = now + NameLookup.rest }
+        for address in silent + self.alike(mute) { self.silent[address] = now + NameLookup.rest }
+    }
+
+    // A path that loses the large packets of a handshake loses those of the whole family.
+    private func alike(_ mute: IPAddress?) -> [IPAddress] {
+        guard let mute else { return [] }
+        guard case .known(let all, _) = self.addresses, all.contains(where: { $0.family != mute.family }) else {
+            return [mute]
+        }
+        return all.filter { $0.family == mute.family }
     }
 
     /// The addresses in order, with recently silent ones at the end.

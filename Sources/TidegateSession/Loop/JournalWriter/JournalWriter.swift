@@ -47,7 +47,8 @@ struct JournalWriter {
         life.effort = RetryProgress(
             active: record.clocks.activeTime(at: now), waited: record.clocks.waitedTime(at: now),
             charged: record.retry.counter.charged, inARow: record.retry.counter.inARow,
-            free: record.retry.counter.free)
+            free: record.retry.counter.free,
+            pause: record.journal?.pausedUntil.flatMap { $0 > now ? $0 - now : nil })
         return life
     }
 
@@ -158,6 +159,8 @@ final class JournalState {
     /// True if the task continues in the next process.
     var isPreserved = false
     var end = End.open
+    /// Until when the server asked to be left alone (RFC 9110 10.2.3); nil if it did not.
+    var pausedUntil: MonotonicTime?
     /// Tasks that start when this one ends.
     var dependents: [UInt64] = []
 

@@ -26,6 +26,10 @@ struct AttemptState {
     var hasConnection = false
     /// False once a server has refused to wait for a 100 response (417).
     var awaitsContinue = true
+    /// False once a server has required HTTP/1.1 (RFC 9113 7).
+    var allowsHTTP2 = true
+    /// True once the hop's server has refused the request because of its connection (421).
+    var needsFreshConnection = false
     /// The credentials from hooks; nil for most tasks.
     var authentication: AuthenticationState?
     /// A hook's verdicts on servers so far; empty for most tasks.
@@ -79,6 +83,8 @@ final class LiveAttempt {
     var published: TaskEvent.ByteCounts?
     /// When to next record the progress of the download.
     var nextNote: MonotonicTime
+    /// Nil if the task has no lowest speed, or the request has not started.
+    var speed: SpeedWatch?
 
     init(id: AttemptID, number: Int, tryNumber: Int? = nil, started: MonotonicTime, knowing known: KnownVerdict?) {
         self.id = id
@@ -92,6 +98,37 @@ final class LiveAttempt {
 
     /// True if the engine has the attempt.
     var isLaunched: Bool { self.pool != nil }
+}
+
+/// The time for which an attempt has been slower than its task allows.
+struct SpeedWatch {
+    /// The time between two checks.
+    static let interval = Duration.seconds(1)
+    /// How long an attempt may be too slow, unless its task says otherwise.
+    static let patience = Duration.seconds(10)
+
+    private var bytes: Int64 = 0
+    private var checked: MonotonicTime
+    private var fast: MonotonicTime
+
+    init(at now: MonotonicTime) { (self.checked, self.fast) = (now, now) }
+
+    /// Compares the bytes since the last check with a limit in bytes per second.
+    ///
+    /// The wait for a response is not slow, and neither is a transfer that this side holds.
+    mutating func check(
+        _ progress: AttemptProgress, _ limit: Int, isHeld: Bool, hasHead: Bool, at now: MonotonicTime
+    ) {
+        let bytes = progress.receivedWire + progress.sent
+        let (moved, elapsed) = (bytes - self.bytes, now - self.checked)
+        (self.bytes, self.checked) = (bytes, now)
+        let needed = Double(limit) * Double(elapsed.wholeNanoseconds) / 1e9
+        // A late check means that this process was busy or stopped.
+        let isLate = elapsed > SpeedWatch.interval * 3
+        if isHeld || isLate || !hasHead && moved == 0 || Double(moved) >= needed { self.fast = now }
+    }
+
+    func slowTime(at now: MonotonicTime) -> Duration { now - self.fast }
 }
 
 /// The path that an attempt takes.
@@ -210,6 +247,9 @@ struct AttemptEnd {
     }
 
     var status: Int? { self.outcome.head?.status }
+
+    /// Whether the server may have processed the request.
+    var mayBeProcessed: Bool { self.reachedWire && !self.outcome.isUnprocessed }
 
     /// Whether a connection was established.
     var isConnected: Bool { self.outcome.isConnected || self.live.contact != nil }

@@ -28,6 +28,8 @@ final class TaskRecord {
         self.attempt = AttemptState(hop: task.request.firstHop)
         self.journal = task.journaled.map { JournalState($0.value) }
         self.clocks = TaskClocks(limits: policies.limits)
+        // Bytes of another body could not be taken back from a stream.
+        self.download.partial.isVerified = task.request.options.sha256 != nil && !self.isStream
     }
 
     /// True if the task waits instead of failing when a resource of this host is exhausted.
@@ -113,6 +115,13 @@ final class TaskRecord {
             && !self.policies.tls.isInsecure && !self.policies.tls.hosts.values.contains(where: \.isInsecure)
         return self.mustConfirm && !isIdentified && self.request.options.sha256 == nil
             && !self.download.partial.isProved
+    }
+
+    /// When the body was last modified according to the server, in seconds since 1970; nil if it has not said so.
+    var lastModified: Int64? {
+        // A 206 need not repeat the field.
+        let known = self.download.partial.point(at: 0).version["last-modified"]
+        return (self.result.head?.field("Last-Modified") ?? known).flatMap { HTTPDate.parse($0, year: 2000) }
     }
 
     /// True while a running attempt has not been ended.
