@@ -78,6 +78,15 @@ struct RepeatTests {
     }
 
     @Test(
+        "A POST that a server of HTTP/2 may have processed is in doubt, whatever it closes the connection with",
+        .enabled(if: TestAuthority.isAvailable && HTTP2Server.isAvailable, "openssl or python3 is not installed"),
+        arguments: [0, 11, 13])
+    func processed(_ code: UInt8) async throws {
+        let (result, protocols) = try await Self.http2("POST", HTTP2Server.goAway(lastStream: 1, code))
+        #expect(result.failure == .outcomeUnknown && protocols == ["h2"], "\(protocols) \(result)")
+    }
+
+    @Test(
         "After another error of HTTP/2 a GET is sent again, and a POST is in doubt",
         .enabled(if: TestAuthority.isAvailable && HTTP2Server.isAvailable, "openssl or python3 is not installed"))
     func internalError() async throws {

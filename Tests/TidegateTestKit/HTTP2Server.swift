@@ -125,7 +125,10 @@ package final class HTTP2Server: Sendable {
                     exactly(connection, int.from_bytes(head[:3], "big"))
                     if head[3] > 1 or not head[4] & 1: continue
                     print("h2")
-                    connection.sendall(answers.pop() if answers else bytes([0, 0, 1, 1, 5]) + head[5:9] + b"\\x88")
+                    frames = answers.pop() if answers else bytes([0, 0, 1, 1, 5]) + head[5:9] + b"\\x88"
+                    connection.sendall(frames)
+                    # It may have processed the request, and does not say what became of it.
+                    if frames[3] == 7 and frames[12]: return connection.close()
             except OSError:
                 pass
         while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()

@@ -41,8 +41,22 @@ internal import Testing
         _ = signals.note("received GOAWAY, error=0, last_stream=1\n")
         #expect(signals.isUnprocessed)
         #expect(signals.text == "the server closed the HTTP/2 connection before it processed the request")
+        _ = signals.note("HTTP/2 stream 3 was not closed cleanly before end of the underlying stream\n")
+        #expect(signals.isUnprocessed, "the server has said so before")
         _ = signals.note("Using Stream ID: 1 (easy handle 0x1)\n")
         #expect(!signals.isUnprocessed && signals.text == nil)
+        _ = signals.note("received GOAWAY, error=13, last_stream=1\n")
+        _ = signals.note("HTTP/2 stream 1 was not closed cleanly before end of the underlying stream\n")
+        #expect(!signals.isUnprocessed && signals.requiresHTTP1, "the stream may have been processed")
+        _ = signals.note("Using Stream ID: 1 (easy handle 0x1)\n")
+        for field in ["x: refused by server", "x: received GOAWAY, error=7, last_stream=0", "x: OPENED stream"] {
+            for line in ["h2h3 [\(field)]\n", "[HTTP/2] [1] [\(field)]\n"] {
+                #expect(!signals.note(line) && !signals.isUnprocessed && signals.text == nil, "\(line)")
+            }
+        }
+        _ = signals.note("[HTTP/2] [5] OPENED stream for https://a/\n")
+        _ = signals.note("[HTTP/2] [0] received GOAWAY, error=0, last_stream=3\n")
+        #expect(signals.isUnprocessed)
     }
 
     @Test("EINVAL for a link-local address without its interface is no route's")

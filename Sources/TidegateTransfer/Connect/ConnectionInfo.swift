@@ -89,34 +89,48 @@ struct HTTP2Signals {
 
     /// Evaluates a line of libcurl's log; true if it means that libcurl would send the request again.
     mutating func note(_ line: String) -> Bool {
-        if let stream = Self.stream(openedBy: line) {
+        let text = Self.text(of: line)
+        if let stream = Self.stream(openedBy: text, line) {
             // Earlier lines were about the connection's earlier requests.
             self = HTTP2Signals()
             self.stream = stream
-        } else if line.hasPrefix("REFUSED_STREAM") || line.contains("refused by server") {
+        } else if text.hasPrefix("REFUSED_STREAM")
+            || text.hasPrefix("HTTP/2 stream ") && text.contains("refused by server")
+        {
             (self.code, self.isUnprocessed) = (7, true)
             return true
-        } else if line.hasPrefix("HTTP/2 stream ") {
-            self.code = Self.number(after: "(err ", in: line) ?? 0
-            self.isUnprocessed = self.requiresHTTP1
-            return self.isUnprocessed
-        } else if line.contains("GOAWAY, error="), let code = Self.number(after: "error=", in: line),
-            let last = Self.number(after: "last_stream=", in: line)
+        } else if text.hasPrefix("HTTP/2 stream ") {
+            let code = Self.number(after: "(err ", in: text)
+            self.code = code ?? self.code ?? 0
+            // A server that requires HTTP/1.1 for a stream does not process what comes by HTTP/2.
+            if code == 13 { self.isUnprocessed = true }
+            return code == 13
+        } else if text.hasPrefix("rec"), text.contains("eived GOAWAY, error="),
+            let code = Self.number(after: "error=", in: text), let last = Self.number(after: "last_stream=", in: text)
         {
             if last < self.stream { self.isUnprocessed = true }
             // A server that answers its last requests before it closes sends NO_ERROR.
             if code != 0 || self.isUnprocessed { self.code = code }
+            return self.requiresHTTP1
         }
         return false
     }
 
-    // libcurl 7 and 8 log it differently.
-    private static func stream(openedBy line: String) -> UInt32? {
-        self.number(after: "Using Stream ID: ", in: line)
-            ?? (line.contains("] OPENED stream") ? self.number(after: "[HTTP/2] [", in: line) : nil)
+    // Without the connection and stream that libcurl 8 begins with. Header fields, which begin with a bracket, may have
+    // any text.
+    private static func text(of line: String) -> Substring {
+        guard line.hasPrefix("[HTTP/2] [") else { return line[...] }
+        let rest = line.dropFirst("[HTTP/2] [".count)
+        return rest.firstRange(of: "] ").map { rest[$0.upperBound...] } ?? rest
     }
 
-    private static func number(after mark: String, in line: String) -> UInt32? {
+    // libcurl 7 and 8 log it differently.
+    private static func stream(openedBy text: Substring, _ line: String) -> UInt32? {
+        if text.hasPrefix("Using Stream ID: ") { return self.number(after: "Using Stream ID: ", in: text) }
+        return text.hasPrefix("OPENED stream") ? self.number(after: "[HTTP/2] [", in: line[...]) : nil
+    }
+
+    private static func number(after mark: String, in line: Substring) -> UInt32? {
         line.firstRange(of: mark).flatMap { UInt32(line[$0.upperBound...].prefix(while: \.isNumber)) }
     }
 
