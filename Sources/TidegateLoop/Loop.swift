@@ -39,13 +39,17 @@ package final class Loop {
     private var sourceNow = MonotonicTime(nanoseconds: 0)
     // Atomic only because atomics are read without an exclusivity check, and this is read often.
     private let moment = Atomic<UInt64>(0)
-    /// In how many batches in a row late timers have waited for the descriptors.
+    /// In how many batches in a row late timers have waited for the descriptors, and since when.
     private var deferrals = 0
+    private var deferredSince = MonotonicTime(nanoseconds: 0)
+    /// True once they have waited enough, until no timer is late any more.
+    private var isDeferralSpent = false
 
     /// Later than this, a timer shows that the thread did not run: its process was stopped, or it was busy.
     private static let lateness = Duration.milliseconds(100)
     // Descriptors that are ready all the time must not hold up the timers.
     private static let mostDeferrals = 64
+    private static let longestDeferral = Duration.milliseconds(250)
 
     init(time: any TimeSource = SystemClock()) throws(LoopError) {
         let epoll = DescriptorShortage.bounded(tg_epoll_create(), .thread)
@@ -149,10 +153,14 @@ package final class Loop {
     // While the thread did not run (SIGSTOP, a frozen cgroup), data may have arrived that a late timer would miss: it
     // waits until no descriptor is ready. An interrupted wait (EINTR) has not looked.
     private func deferLateTimers(isIdle: Bool) {
-        guard !isIdle, self.deferrals < Loop.mostDeferrals, let next = self.timers.nextDeadline(),
-            self.now - next > Loop.lateness
-        else { return self.deferrals = 0 }
-        self.deferrals += 1
+        guard !isIdle, let next = self.timers.nextDeadline(), self.now - next > Loop.lateness else {
+            return (self.deferrals, self.isDeferralSpent) = (0, false)
+        }
+        if self.deferrals == 0 { self.deferredSince = self.now }
+        if self.deferrals == Loop.mostDeferrals || self.now - self.deferredSince > Loop.longestDeferral {
+            self.isDeferralSpent = true
+        }
+        self.deferrals = self.isDeferralSpent ? 0 : self.deferrals + 1
     }
 
     /// Makes sure that the thread wakes for its next timer; false if that timer is due now.
