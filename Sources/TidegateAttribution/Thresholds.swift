@@ -25,8 +25,8 @@ package enum Thresholds {
     package static let diagnosisReuse = Duration.seconds(2)
     /// From this many on, packets that rp_filter dropped during one diagnosis are answers to it.
     package static let misroutedPackets: UInt64 = 20
-    /// So many packets that this host dropped during a walk are the target's answers to it.
-    package static let droppedPackets: UInt64 = 4
+    /// So many packets that this host dropped during a walk are the target's answers to it, not strays of others.
+    package static let droppedPackets: UInt64 = 10
     /// How much later than its limit a check ends at least if this process was stopped meanwhile.
     package static let frozen = Duration.seconds(5)
     /// How long a finding about a target explains further failures of the same kind.

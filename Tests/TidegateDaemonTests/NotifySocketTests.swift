@@ -45,8 +45,11 @@ import TidegateTestKit
         defer { daemon.signal(SIGKILL) }
         func received(_ text: String) async -> Bool { await eventually { manager.outputSoFar.contains(text) } }
         #expect(await received("READY=1\n"))
-        let log = daemon.errorsSoFar
-        #expect(log.contains("msg=\"control socket listening\"") && log.contains("msg=listening"), "\(log)")
+        let isLogged = await eventually {
+            let log = daemon.errorsSoFar
+            return log.contains("msg=\"control socket listening\"") && log.contains("msg=listening")
+        }
+        #expect(isLogged, "\(daemon.errorsSoFar)")
         for notice in ["\nSTATUS=", "\nWATCHDOG=1\n"] { #expect(await received(notice), "\(manager.outputSoFar)") }
         daemon.signal(SIGHUP)
         let reload = #/\nRELOADING=1 MONOTONIC_USEC=[0-9]+\n(.*\n)*READY=1\n/#

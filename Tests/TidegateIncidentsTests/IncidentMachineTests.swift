@@ -74,6 +74,13 @@ import TidegateTestKit
         watch.feed(.uplink("lan3", finding(.mine), since: watch.now.wall))
         watch.feed(.uplinkLeft("lan3", .moved))
         #expect(watch.sorted.last?.endReason == .moved && watch.sorted.last?.subject == "uplink lan3")
+
+        var left = Incident(id: "a", kind: .down, .uplink, name: "lan2", finding(.upstream), start: watch.at(0))
+        (left.end, left.endReason) = (watch.at(100), .stopped)
+        var later = Watch(left: [left], at: watch.at(200))
+        later.pass(3600)
+        later.feed(.uplink("lan2", finding(.upstream), since: later.now.wall))
+        #expect(later.sorted.last?.continues == nil, "an hour without a failure was watched")
     }
 
     @Test("A failed check opens an incident from its first failure on, and a check that succeeds ends it")

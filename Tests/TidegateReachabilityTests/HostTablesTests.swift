@@ -243,6 +243,33 @@ import TidegateTestKit
         }
     }
 
+    @Test("Uplinks are the links of default routes: used, shared or standby, none beside a tunnel, dead ones down")
+    func uplinks() throws {
+        let prefix = try #require(IPPrefix(around: Self.server, length: 0))
+        func names(_ flags: UInt32 = 0, shared: Bool = false, _ change: (inout Verdict) -> Void = { _ in }) -> [String]
+        {
+            var matched = KernelRoute(link: 2, gateway: Self.gateway)
+            let second = KernelRoute.Nexthop(link: 3, gateway: IPAddress(ipv4: 0xC0A8_1401), flags: flags)
+            if shared { matched.nexthops = [.init(link: 2, gateway: Self.gateway), second] }
+            var standby = KernelRoute(metric: 200, flags: flags)
+            (standby.link, standby.gateway) = (3, second.gateway)
+            var explanation = RouteExplanation(
+                question: RouteQuestion(Self.server),
+                lookup: RouteLookup(matched: .route(matched), chosen: .route(matched)))
+            explanation.defaults = [matched, standby].map { DefaultRoute(prefix: prefix, route: $0) }
+            var verdict = Verdict(level: .routed, path: NetworkPath(interface: "lan1", index: 2, gateway: Self.gateway))
+            change(&verdict)
+            return explanation.uplinks(verdict, links: Self.links).map { "\($0.interface) \($0.role) \($0.state)" }
+        }
+        #expect(names() == ["lan1 used unknown", "lan2 standby unknown"])
+        #expect(names(0x10) == ["lan1 used unknown", "lan2 standby down"])
+        #expect(names(shared: true) == ["lan1 member unknown", "lan2 member unknown"])
+        #expect(names(0x10, shared: true) == ["lan1 member unknown", "lan2 member down"], "packets are sent there")
+        #expect(names(0x01, shared: true) == ["lan1 used unknown", "lan2 standby down"])
+        #expect(names { $0.notes.append(.tunnel) } == [])
+        #expect(names { $0.path = nil } == [])
+    }
+
     @Test("If the way out does not work, the advice names it and says what the others do")
     func otherWays() throws {
         var way = Self.silent(Self.server)
@@ -286,7 +313,9 @@ import TidegateTestKit
         let found = try Self.explain(way)
         #expect(found.cause == .thisHost(.reversePathFilter(count: 20, link: "lan1")), "\(found)")
         #expect(found.advice.contains("rp_filter=2"), "\(found.advice)")
-        way.misrouted = 19
+        way.dropped = 30
+        #expect(try Self.explain(way).cause == found.cause, "these are the packets that a filter seems to drop")
+        (way.dropped, way.misrouted) = (0, 19)
         #expect(try Self.explain(way).party != .mine)
     }
 
@@ -294,11 +323,11 @@ import TidegateTestKit
     func droppedAnswers() throws {
         var way = Self.silent(Self.server)
         way.sentinelWalk = Self.reached
-        way.dropped = 4
+        way.dropped = 10
         let found = try Self.explain(way)
-        #expect(found.cause == .thisHost(.dropsAnswers(count: 4, from: Self.server)), "\(found)")
+        #expect(found.cause == .thisHost(.dropsAnswers(count: 10, from: Self.server)), "\(found)")
         #expect(found.advice.contains("nft list ruleset"), "\(found.advice)")
-        way.dropped = 3
+        way.dropped = 9
         #expect(try Self.explain(way).party == .path)
     }
 

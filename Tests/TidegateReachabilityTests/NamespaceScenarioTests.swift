@@ -104,7 +104,7 @@ private final class EndlessDiagnoser: HostDiagnoser {
 
     func responsible(for target: Target, within limit: Duration) async -> FaultParty? { nil }
 
-    func uplinks() async -> [Uplink] { [] }
+    func uplinks() async -> [Uplink]? { nil }
 
     func echoes(to hosts: [QualityStatus.Host]?, on path: NetworkPath) async -> EchoRound { .init() }
 

@@ -27,9 +27,9 @@ import TidegateTesting
 
     /// The effects, in words.
     private mutating func handle(
-        _ found: [Uplink]? = nil, used: Uplink.State = .works, at seconds: Double
+        _ found: [Uplink]? = nil, used: Uplink.State? = .works, over interface: String = "lan1", at seconds: Double
     ) -> [String] {
-        self.watch.handle(found, used: used, at: Self.at(seconds)).map { effect in
+        self.watch.handle(found, used: used, over: interface, at: Self.at(seconds)).map { effect in
             switch effect {
             case .ask: "ask"
             case .known: "known"
@@ -58,9 +58,10 @@ import TidegateTesting
         #expect(self.handle(Self.two(.silent), at: 66) == [], "one lost round proves nothing")
         #expect(self.handle(at: 71) == ["ask"])
         #expect(self.handle(Self.two(.silent), at: 72) == ["known", "lan2 silent"])
-        #expect(self.watch.uplinks.map(\.since) == [nil, Self.at(72).wall])
+        #expect(self.watch.uplinks.map(\.since) == [nil, Self.at(66).wall], "since the first silence")
         _ = self.handle(at: 131)
         #expect(self.handle(Self.two(.provider), at: 132) == ["known", "lan2 provider"], "the router is back")
+        #expect(self.watch.uplinks.last?.since == Self.at(66).wall, "the same failure")
         _ = self.handle(at: 191)
         #expect(self.handle(Self.two(.works), at: 192) == ["known", "lan2 works"])
     }
@@ -88,8 +89,28 @@ import TidegateTesting
         self.watch.hasten(at: Self.at(130).monotonic)
         #expect(self.handle(at: 135) == ["ask"], "the path has changed")
         let swapped = [Self.uplink(2, .used), Self.uplink(1, .standby, .works)]
-        #expect(self.handle(swapped, at: 136) == ["known", "lan2 works"])
-        #expect(self.states == ["lan2 used works", "lan1 standby works"])
+        #expect(self.handle(swapped, used: nil, over: "lan2", at: 136) == ["known", "lan2 unknown"])
+        #expect(self.states == ["lan2 used unknown", "lan1 standby works"], "nothing shows that it works")
+        #expect(self.handle(used: .works, over: "lan2", at: 140) == ["known"])
+    }
+
+    @Test("A broken line that remains alone is used from then on, and not gone")
+    mutating func alone() {
+        _ = self.handle(at: 5)
+        _ = self.handle(Self.two(.down), at: 6)
+        _ = self.handle(at: 65)
+        #expect(self.handle([Self.uplink(2, .used)], used: nil, over: "lan2", at: 66) == ["known", "lan2 unknown"])
+        #expect(self.watch.uplinks == [])
+    }
+
+    @Test("A broken line with another gateway is one line: its failure goes on, without an end in between")
+    mutating func otherGateway() {
+        _ = self.handle(at: 5)
+        _ = self.handle(Self.two(.down), at: 6)
+        var other = Uplink("lan2", IPAddress(ipv4: 0xC0A8_0909))
+        other.state = .down
+        _ = self.handle(at: 65)
+        #expect(self.handle([Self.uplink(1, .used), other], at: 66) == ["known"])
     }
 
     @Test("The way that is used alone has the state of this host's diagnosis, which is published elsewhere")
@@ -98,6 +119,8 @@ import TidegateTesting
         _ = self.handle(Self.two(.works), at: 6)
         #expect(self.handle(used: .provider, at: 20) == ["known"])
         #expect(self.states == ["lan1 used provider", "lan2 standby works"])
+        #expect(self.handle(used: nil, at: 25) == [], "while a silence is being checked nothing is new")
+        #expect(self.handle(used: .works, over: "lan2", at: 26) == [], "the path has moved, and the list has not yet")
         #expect(self.handle(used: .works, at: 30) == ["known"])
     }
 
@@ -110,14 +133,14 @@ import TidegateTesting
         _ = self.handle(at: 65)
         _ = self.handle(one, at: 66)
         _ = self.handle(at: 71)
-        let effects = self.watch.handle(one, used: .works, at: Self.at(72))
+        let effects = self.watch.handle(one, used: .works, over: "lan1", at: Self.at(72))
         guard case .publish(let event)? = effects.last else {
             Issue.record("\(effects)")
             return
         }
         #expect(
             event.projection.sentence
-                == "part of the connections fail: no echo comes back over lan2, not even from 192.168.2.1")
+                == "some connections fail: no echo comes back over lan2, not even from 192.168.2.1")
     }
 
     @Test("An answer that nobody asked for changes nothing, and a worker that never answers is given up after a minute")

@@ -121,7 +121,7 @@ package enum EveryEvent {
         )
     }
 
-    /// The way out and the target while they are slow.
+    /// Changes of ways out.
     private static var uplinks: [Event.Payload] {
         [
             .uplink(UplinkEvent(self.uplink(.standby, .silent), before: .works)),
@@ -138,6 +138,7 @@ package enum EveryEvent {
         return uplink
     }
 
+    /// The way out and the target while they are slow.
     package static var qualityStatus: QualityStatus {
         var quality = QualityStatus()
         let hosts: [(Segment, String, Int64)] = [(.router, "10.0.0.1", 1200), (.provider, "100.64.0.2", 11_500)]

@@ -100,11 +100,13 @@ public struct UplinkEvent: Sendable, Hashable {
     var projection: EventProjection {
         let (uplink, isBroken) = (self.uplink, self.isTrouble)
         let state = uplink.state == .works ? "works again" : "is \(uplink.shortSentence)"
-        let part = uplink.role == .member ? "part of the connections fail: " : ""
+        let part = uplink.role == .member ? "some connections fail: " : ""
         let text =
             self.isGone
-            ? "\(uplink.interface) is no way out any more"
-            : isBroken ? part + uplink.trouble : "the way out by \(uplink.interface) \(state)"
+            ? "\(uplink.interface) is not watched as a way out any more"
+            : isBroken
+                ? part + uplink.trouble
+                : "the way out by \(uplink.interface) \(uplink.role == .used ? "is used now" : state)"
         return EventProjection(
             "path.uplinkChanged", isBroken ? .warning : .info, isBroken ? "way out failed" : "way out changed", text,
             [

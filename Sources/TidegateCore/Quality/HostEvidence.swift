@@ -12,7 +12,7 @@ package struct HostEvidence: Sendable, Hashable {
     /// Packets that came in by another link than answers to them would leave by, and were dropped for it
     /// (IPReversePathFilter in /proc/net/netstat).
     package var misroutedPackets: UInt64?
-    /// The packets that arrived, and were neither delivered nor forwarded: a filter dropped them (RFC 4293).
+    /// The IPv4 packets that arrived, and were neither delivered nor forwarded: a filter dropped them (RFC 4293).
     package var undeliveredPackets: UInt64?
     /// The entries of the kernel's table of connections (nf_conntrack-sysctl).
     package var trackedConnections: UInt64?

@@ -67,6 +67,7 @@ public struct Uplink: Sendable, Hashable {
         case .works:
             let command = self.family == .ipv4 ? "ip" : "ip -6"
             let hop = self.gateway.map { "via \($0) " } ?? ""
+            if self.role == .member { return "\(self.interface) works" }
             return "\(self.interface) works: \(command) route replace default \(hop)dev \(self.interface)"
         case .filtered:
             return "\(self.interface) is not known: its rp_filter is strict, and drops what answers over it"
@@ -109,7 +110,7 @@ public struct Uplink: Sendable, Hashable {
     /// What to do while it is broken.
     package var advice: String {
         switch self.state {
-        case .down: "Check the cable and the switch of \(self.interface)."
+        case .down: "Check the cable or the radio link of \(self.interface)."
         case .provider: "Ask the provider of \(self.interface): nothing beyond its router answers echoes."
         case .silent:
             "Check the router at \(self.interface)"

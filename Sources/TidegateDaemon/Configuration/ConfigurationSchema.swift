@@ -44,7 +44,7 @@ enum ConfigurationSchema {
                     "False sends nothing over ways out that are not used. Metered links are left alone in any case.",
                     default: "true")
             ]
-        ).documented("Whether standby lines are asked each minute. Changes need a restart."),
+        ).documented("Whether ways out that are not used alone are asked each minute. Changes need a restart."),
         .section(
             "labels", \.labels,
             [

@@ -408,7 +408,10 @@ struct IncidentMachine {
             failure.finding, start: start)
         incident.network = failure.network
         let continued = self.interrupted.removeValue(forKey: subject)
-        if !subject.isSlow || start.since(self.span.start) <= Self.dropTime { incident.continues = continued }
+        // What was not watched meanwhile may be another outage.
+        if !subject.isSlow && subject.scope != .uplink || start.since(self.span.start) <= Self.dropTime {
+            incident.continues = continued
+        }
         let recent = (self.recent.removeValue(forKey: subject) ?? []).filter {
             start.since($0.start) <= Self.dropTime && $0.finding.party == failure.finding.party
         }

@@ -224,7 +224,8 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
 
     private func input(of change: UplinkEvent, at time: WallTime) -> IncidentMachine.Input? {
         let uplink = change.uplink
-        guard !change.isGone, uplink.role != .used else { return .uplinkLeft(uplink.name, .moved) }
+        guard !change.isGone else { return .uplinkLeft(uplink.name, .unmeasured) }
+        guard uplink.role != .used else { return .uplinkLeft(uplink.name, .moved) }
         if uplink.isBroken {
             let finding = Incident.Finding(
                 party: uplink.party, cause: uplink.trouble, advice: uplink.advice, certainty: uplink.certainty)

@@ -4,7 +4,6 @@ internal import TidegateCore
 enum ReachabilityCollector {
     static func registerLevels(in registry: Registry) {
         self.registerQuality(in: registry)
-        self.registerUplinks(in: registry)
         registry.collect(Catalogue.level, by: ReachabilityLevel.allCases) { $0.status.global.level == $1 ? 1 : 0 }
         registry.collect(Catalogue.familyLevel) { inputs, samples in
             for entry in inputs.status.families {
@@ -42,7 +41,7 @@ enum ReachabilityCollector {
                 }
             }
         }
-        self.collect(Catalogue.interfaceUp, in: registry, of: \.countedLinks) { ($0.name, $0.isUsable ? 1 : 0) }
+        self.registerLinks(in: registry)
         self.collect(Catalogue.interfaceCarrier, in: registry, of: \.countedLinks) { ($0.name, $0.hasCarrier ? 1 : 0) }
         registry.collect(Catalogue.interfaceInfo) { inputs, samples in
             for link in inputs.countedLinks { samples.add(link.name, link.kind.label, value: 1) }
@@ -66,12 +65,13 @@ enum ReachabilityCollector {
         }
     }
 
-    private static func registerUplinks(in registry: Registry) {
+    private static func registerLinks(in registry: Registry) {
         registry.collect(Catalogue.uplinkUp) { inputs, samples in
             for uplink in inputs.status.uplinks where uplink.isBroken || uplink.state == .works {
                 samples.add(uplink.interface, uplink.role.label, value: uplink.isBroken ? 0 : 1)
             }
         }
+        self.collect(Catalogue.interfaceUp, in: registry, of: \.countedLinks) { ($0.name, $0.isUsable ? 1 : 0) }
     }
 
     private static func registerQuality(in registry: Registry) {

@@ -83,12 +83,10 @@ struct HopWalkMachine {
 
     private var tcpEnd: IPAddress? {
         let last = self.outcomes.filter { $0.key.transport == .tcp }.max { $0.key.limit < $1.key.limit }
-        guard let last, last.value.isTimeExceeded, case .answered(_, let router, _) = last.value,
-            self.outcomes.contains(where: {
-                $0.key.transport == .udp && $0.key.limit > last.key.limit && $0.value.isTimeExceeded
-            })
-        else { return nil }
-        return router
+        guard let last, case .answered(_, let router, _) = last.value, last.value.isTimeExceeded else { return nil }
+        let beyond = self.outcomes.filter { $0.key.transport == .udp && $0.key.limit > last.key.limit }.values
+        // One router may leave out an answer.
+        return beyond.contains(where: \.isTimeExceeded) && beyond.count > 1 ? router : nil
     }
 
     // The number of hops, if known: the distance of the destination, or where both transports end.

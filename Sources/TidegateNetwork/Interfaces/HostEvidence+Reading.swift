@@ -53,9 +53,7 @@ extension HostEvidence {
     }
 
     private mutating func readFilters() {
-        self.undeliveredPackets = Self.undelivered(
-            snmp: SystemFiles.text("/proc/thread-self/net/snmp") ?? "",
-            snmp6: SystemFiles.text("/proc/thread-self/net/snmp6") ?? "")
+        self.undeliveredPackets = Self.undelivered(SystemFiles.text("/proc/thread-self/net/snmp") ?? "")
         func number(_ name: String) -> UInt64? {
             let text = SystemFiles.text("/proc/sys/net/netfilter/nf_conntrack_\(name)")
             return text.flatMap { UInt64($0.filter(\.isNumber)) }
@@ -102,17 +100,12 @@ extension HostEvidence {
         }
     }
 
-    /// The packets that came in, without those that were delivered, forwarded, put together or refused; nil without IPv4.
-    static func undelivered(snmp: String, snmp6: String) -> UInt64? {
+    /// The IPv4 packets that came in, without those that were delivered, forwarded, put together or refused.
+    static func undelivered(_ snmp: String) -> UInt64? {
         let line = CounterLine("Ip:", in: snmp)
-        func left(_ number: (String) -> UInt64?, _ forwarded: String) -> UInt64? {
-            guard let received = number("InReceives") else { return nil }
-            let gone = ["InDelivers", forwarded, "InHdrErrors", "InAddrErrors", "InDiscards", "ReasmReqds"]
-            let used = gone.reduce(UInt64(0)) { $0 &+ (number($1) ?? 0) }
-            return received &+ (number("ReasmOKs") ?? 0) &- used
-        }
-        let six = left({ CounterLine.number("Ip6\($0)", in: snmp6) }, "OutForwDatagrams") ?? 0
-        return left({ line[$0] }, "ForwDatagrams").map { $0 &+ six }
+        guard let received = line["InReceives"] else { return nil }
+        let gone = ["InDelivers", "ForwDatagrams", "InHdrErrors", "InAddrErrors", "InDiscards", "ReasmReqds"]
+        return gone.reduce(received &+ (line["ReasmOKs"] ?? 0)) { $0 &- (line[$1] ?? 0) }
     }
 
     /// The periods of a quota in cpu.stat; nil without a quota.

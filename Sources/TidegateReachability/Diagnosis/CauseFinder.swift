@@ -157,14 +157,15 @@ struct CauseFinder {
     // MARK: This host's tables
 
     /// The cause that this host's own tables, or the counters of a tunnel, show; nil if they show none.
-    var shown: Cause? { self.tunnel ?? self.filter ?? self.own.map { .thisHost($0) } }
+    var shown: Cause? { self.tunnel ?? self.own.map { .thisHost($0) } ?? self.filter }
 
     // What drops the packets of the target alone: a filter of this host, or one of TCP on the way.
     private var filter: Cause? {
-        guard let path = self.path, case .target(let address) = path.subject,
+        guard let path = self.path, case .target(let address) = path.subject, !path.web.isEmpty,
             path.web.values.allSatisfy({ !$0.hasReached(.connect) && $0.socketError != .refused })
         else { return nil }
-        if path.dropped >= Thresholds.droppedPackets, path.walk?.isDestinationReached == false {
+        if path.dropped >= Thresholds.droppedPackets, address.family == .ipv4, path.walk?.isDestinationReached == false
+        {
             return .thisHost(.dropsAnswers(count: path.dropped, from: address))
         }
         guard let port = path.port, let router = path.walk?.tcpEnd else { return nil }

@@ -241,9 +241,9 @@ extension HostEvidence {
     fileprivate func dropping(since quiet: HostEvidence?, _ before: HostEvidence?) -> HostEvidence? {
         guard let quiet, let before else { return nil }
         var grown = self.since(quiet)
-        // A walk takes three times as long as the patience before it.
-        let usual = (quiet.since(before).undeliveredPackets ?? 0) * 6
-        grown.undeliveredPackets = grown.undeliveredPackets.map { $0 > usual ? $0 - usual : 0 }
+        // A walk takes three times as long as the patience before it. rp_filter drops packets for another cause.
+        let others = (quiet.since(before).undeliveredPackets ?? 0) * 6 + (grown.misroutedPackets ?? 0)
+        grown.undeliveredPackets = grown.undeliveredPackets.map { $0 > others ? $0 - others : 0 }
         return grown
     }
 }

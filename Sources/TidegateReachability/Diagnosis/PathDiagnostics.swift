@@ -100,14 +100,18 @@ package final class PathDiagnostics: HostDiagnoser {
     // The ways that packets do not take now, with what echoes over them say.
     private func otherWays(_ family: AddressFamily, _ found: LadderFindings) async -> [Uplink] {
         guard let path = found.paths[family], let explanation = path.explanation else { return [] }
-        let others = explanation.uplinks(path.verdict, links: found.links).filter { $0.role == .standby }
+        let others = explanation.uplinks(path.verdict, links: found.links).filter {
+            $0.interface != path.verdict.path?.interface
+        }
         return await self.ask(others.filter { $0.state != .down }, explanation, costly: found.costlyLinks)
     }
 
-    /// Every way out of this host, and what echoes over those say that are not the only one in use.
-    package func uplinks() async -> [Uplink] {
-        guard self.publicDiagnosis == .auto || self.policy.isEnabled else { return [] }
+    /// Every way out of this host, and what echoes over those say that are not the only one in use; nil if it is not
+    /// known.
+    package func uplinks() async -> [Uplink]? {
+        guard self.publicDiagnosis == .auto else { return nil }
         let report = await self.monitor.routeReport(RouteQuery(questions: [], families: AddressFamily.allCases))
+        guard report.unavailableReason == nil else { return nil }
         var found: [Uplink] = []
         for family in AddressFamily.allCases {
             guard let route = report.sentinels[family].flatMap({ report.routes[$0] }),
@@ -126,9 +130,11 @@ package final class PathDiagnostics: HostDiagnoser {
     private func ask(
         _ uplinks: [Uplink], _ explanation: RouteExplanation, costly: Set<String>
     ) async -> [Uplink] {
-        await uplinks.prefix(Uplink.most).filter { !costly.contains($0.interface) }.concurrentMap { uplink in
+        await Array(uplinks.filter { !costly.contains($0.interface) }.prefix(Uplink.most)).concurrentMap { uplink in
             var uplink = uplink
-            let (link, sentinels) = (uplink.interface, uplink.family.sentinels.prefix(2))
+            let (link, usual) = (uplink.interface, uplink.family.sentinels)
+            let configured = self.monitor.sentinels[uplink.family] ?? usual.first
+            let sentinels = configured == usual.first ? Array(usual.prefix(2)) : [configured].compactMap(\.self)
             if explanation.dropsAnswers(over: link) {
                 uplink.state = .filtered
                 return uplink

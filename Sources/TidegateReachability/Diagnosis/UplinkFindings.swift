@@ -26,7 +26,8 @@ extension RouteExplanation {
         guard verdict.path != nil, !verdict.notes.contains(.tunnel), self.isDefault, let matched else { return [] }
         // A route by a nexthop object may name only the object.
         let own = matched.legs.isEmpty ? self.chosen?.legs ?? [] : matched.legs
-        let used = Set(own.filter { !$0.isDead }.map(\.link))
+        // Without ignore_routes_with_linkdown the kernel sends part of the packets to a link without a carrier.
+        let used = Set(own.filter { !$0.isDead || $0.flags & 1 == 0 && self.ignoresLinkdown != true }.map(\.link))
         let legs = own + self.defaults.filter { $0.kind == .unicast }.flatMap(\.legs)
         var found: [Uplink] = []
         for leg in legs {

@@ -145,8 +145,7 @@ final class WayOut {
         case .publish(let event): self.publisher.bus.publish(.uplink(event))
         case .ask:
             self.uplinks = Task { [diagnoser, send] in
-                let found = await diagnoser?.uplinks()
-                if let found { send { $0.wayOut.handle(.uplinks(found)) } }
+                if let found = await diagnoser?.uplinks() { send { $0.wayOut.handle(.uplinks(found)) } }
             }
         }
     }

@@ -36,8 +36,9 @@ package protocol HostDiagnoser: Sendable {
     func responsible(for target: Target, within limit: Duration) async -> FaultParty?
     /// Diagnoses once, within `limit`; `isSilent` if some packet has had no answer.
     func diagnoseHost(within limit: Duration, isSilent: Bool) async -> HostFindings
-    /// Every way out of this host, and what echoes over those say that are not the only one in use.
-    func uplinks() async -> [Uplink]
+    /// Every way out of this host, and what echoes over those say that are not the only one in use; nil if it is not
+    /// known.
+    func uplinks() async -> [Uplink]?
     /// Sends each host on a path an echo; without hosts it searches them first.
     func echoes(to hosts: [QualityStatus.Host]?, on path: NetworkPath) async -> EchoRound
     /// Measures a path or a target; nil if it cannot be measured.

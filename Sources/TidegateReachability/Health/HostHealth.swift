@@ -168,16 +168,17 @@ struct HostHealth {
         let (path, isChecking) = (self.latest?.isBroken == true ? nil : self.path, self.latest?.state == .checking)
         let news = self.quality?.handle(watched, over: path, isChecking: isChecking, at: now) ?? []
         effects += news.map { .quality($0) }
-        let used = self.usedState
-        effects += (self.uplinks?.handle(found, used: used, at: now) ?? []).map { .uplinks($0) }
+        let (used, interface) = (self.usedState, self.path?.interface)
+        effects += (self.uplinks?.handle(found, used: used, over: interface, at: now) ?? []).map { .uplinks($0) }
         // The level is set first, so that clients never see one that contradicts the diagnosis.
         if self.failing != failing { effects.insert(.failing, at: 0) }
         return effects
     }
 
-    /// The state of the way that is used, by the diagnosis.
-    private var usedState: Uplink.State {
-        guard let latest, latest.isBroken else { return self.path == nil ? .unknown : .works }
+    /// The state of the way that is used, by the diagnosis; nil while that is being made.
+    private var usedState: Uplink.State? {
+        guard let latest, self.path != nil else { return .unknown }
+        guard latest.isBroken else { return latest.state == .decided ? .works : nil }
         switch latest.explanation.party {
         case .upstream: return .provider
         case .gateway: return .silent

@@ -39,12 +39,16 @@ struct UplinkWatch {
 
     /// Changes the state; the effects are to be run in order.
     ///
-    /// `found` is what the worker found, `used` the state of the way that is used alone.
-    mutating func handle(_ found: [Uplink]?, used: Uplink.State, at now: Moment) -> [Effect] {
+    /// `found` is what the worker found; `used` is the state of the way that `interface` is used for, nil while that is
+    /// being checked.
+    mutating func handle(
+        _ found: [Uplink]?, used: Uplink.State?, over interface: String?, at now: Moment
+    ) -> [Effect] {
         let before = self.uplinks
         var effects: [Effect] = []
-        if let found, self.pending.take() != nil { effects += self.record(found, used: used, at: now) }
+        if let found, self.pending.take() != nil { effects += self.record(found, at: now) }
         for place in self.uplinks.indices where self.uplinks[place].role == .used {
+            guard let used, self.uplinks[place].interface == interface else { continue }
             self.uplinks[place].move(to: used, at: now.wall)
         }
         if self.uplinks != before { effects.insert(.known, at: 0) }
@@ -54,45 +58,52 @@ struct UplinkWatch {
         return effects + [.ask]
     }
 
-    private mutating func record(_ found: [Uplink], used: Uplink.State, at now: Moment) -> [Effect] {
+    private mutating func record(_ found: [Uplink], at now: Moment) -> [Effect] {
         let (old, doubted) = (self.uplinks, self.doubted)
         (self.uplinks, self.doubted) = ([], [])
-        for new in found where found.count > 1 {
+        for new in found {
             let before = old.first { $0.isSame(as: new) }
             var uplink = before ?? Uplink(new.interface, new.gateway, new.family)
             uplink.role = new.role
-            if new.isBroken, new.state != .down, !uplink.isBroken, !doubted.contains(where: { $0.isSame(as: new) }) {
+            let doubt = doubted.first { $0.isSame(as: new) }
+            if new.role == .used {
+                if before?.role != .used { uplink.move(to: .unknown, at: now.wall) }
+            } else if new.isBroken, new.state != .down, !uplink.isBroken, doubt == nil {
                 self.doubted.append(new)
+                self.doubted[self.doubted.count - 1].since = now.wall
             } else {
-                uplink.move(to: new.role == .used ? used : new.state, at: now.wall)
+                uplink.move(to: new.state, at: doubt?.since ?? now.wall)
             }
             self.uplinks.append(uplink)
         }
         if !self.doubted.isEmpty { self.hasten(at: now.monotonic) }
-        return self.news(since: old)
+        let news = self.news(since: old)
+        if found.count < 2 { self.uplinks = [] }
+        return news
     }
 
     // The diagnosis speaks of the way that is used alone.
     private func news(since old: [Uplink]) -> [Effect] {
+        let gone = old.filter { uplink in
+            uplink.isBroken && uplink.role != .used && !self.uplinks.contains { $0.interface == uplink.interface }
+        }
         let changed = self.uplinks.compactMap { uplink -> UplinkEvent? in
-            let before = old.first { $0.isSame(as: uplink) }
-            let wasBroken = before?.isBroken ?? false
-            let isNews = uplink.state != before?.state || uplink.role != before?.role
-            guard isNews, wasBroken && before?.role != .used || uplink.isBroken && uplink.role != .used else {
-                return nil
-            }
+            let before = old.first { $0.interface == uplink.interface }
+            let wasBroken = before.map { $0.isBroken && $0.role != .used } ?? false
+            guard uplink.state != before?.state || uplink.role != before?.role,
+                wasBroken || uplink.isBroken && uplink.role != .used
+            else { return nil }
             return UplinkEvent(uplink, before: before?.state)
         }
-        let gone = old.filter { uplink in uplink.isBroken && !self.uplinks.contains { $0.isSame(as: uplink) } }
-        return (changed + gone.map { UplinkEvent($0, before: $0.state, isGone: true) }).map { .publish($0) }
+        return (gone.map { UplinkEvent($0, before: $0.state, isGone: true) } + changed).map { .publish($0) }
     }
 }
 
 extension Uplink {
     fileprivate mutating func move(to state: State, at now: WallTime) {
         guard state != self.state else { return }
-        // The first answer says nothing about the time before.
-        self.since = self.state == .unknown && state == .works ? nil : now
+        // The first answer says nothing about the time before, and another sign of the same failure moves no start.
+        if !self.isBroken || !state.isBroken { self.since = self.state == .unknown && state == .works ? nil : now }
         self.state = state
     }
 }

@@ -154,10 +154,8 @@ internal import TidegateTestKit
         let snmp =
             "Ip: Forwarding InReceives InHdrErrors InAddrErrors ForwDatagrams InDiscards InDelivers ReasmReqds ReasmOKs\n"
             + "Ip: 1 100 1 2 10 3 60 8 4\n"
-        let snmp6 = "Ip6InReceives \t50\nIp6InDelivers \t40\nIp6OutForwDatagrams \t5\nIp6InNoRoutes \t1\n"
-        #expect(HostEvidence.undelivered(snmp: snmp, snmp6: "") == 20)
-        #expect(HostEvidence.undelivered(snmp: snmp, snmp6: snmp6) == 25)
-        #expect(HostEvidence.undelivered(snmp: "", snmp6: snmp6) == nil)
+        #expect(HostEvidence.undelivered(snmp) == 20)
+        #expect(HostEvidence.undelivered("") == nil)
     }
 
     @Test("Counters are compared with those before, one that began anew is unknown, and states are those of now")
