@@ -152,6 +152,18 @@ struct FetchProgramTests {
         #expect(server.requests.map(\.rangeStart) == [nil, 150_000, 150_000, nil, 400_000])
     }
 
+    @Test("With -J a response names its file by Content-Disposition alone, and a redirect does not")
+    func redirectedName() async throws {
+        let server = try LiveServer {
+            $0.path == "/report" ? .respond(302, ["Location: /Makefile"]) : .respond(text: "ok")
+        }
+        defer { server.stop() }
+        let folder = try Folder()
+        let output = try await self.shell(
+            #"cd "$1"; "$0" fetch -q -OJ "$2"; ls -A"#, folder.path, server.url("/report"))
+        #expect(output.output == "report\n", "\(output)")
+    }
+
     @Test("A body larger than --max-filesize fails in one sentence, and leaves nothing")
     func maxFilesize() async throws {
         let server = try LiveServer { _ in .respond(200, body: [UInt8](repeating: 0, count: 2000)) }

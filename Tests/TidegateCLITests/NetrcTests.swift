@@ -60,7 +60,11 @@ struct NetrcTests {
             """
         for end in ["\n", "\r\n", "\r"] {
             let netrc = try Netrc(text: text.split(separator: "\n").joined(separator: end))
-            #expect(netrc.credentials(for: "a.test") == Credentials(user: "ann", password: "a"))
+            let own = netrc.credentials(for: "a.test", over: ["https", "443"])
+            #expect(own == Credentials(user: "ann", password: "a"))
+            for other in [["http", "443"], ["https", "8443"], []] {
+                #expect(netrc.credentials(for: "a.test", over: other) == nil, "another service's password")
+            }
             #expect(netrc.credentials(for: "b.test") == Credentials(user: "bob", password: "b"))
             #expect(netrc.unknownLines == [4])
         }

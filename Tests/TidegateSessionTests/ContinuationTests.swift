@@ -104,6 +104,23 @@ struct ContinuationTests {
         await fixture.session.invalidate(cancellingTasks: true)
     }
 
+    @Test(
+        "A file beside the control file of aria2 or axel is not complete, whatever its length",
+        arguments: ["aria2", "st"])
+    func preallocated(_ suffix: String) async throws {
+        let server = try LiveServer { .pattern(100_000, for: $0) }
+        defer { server.stop() }
+        let (scratch, fixture) = (try Scratch(), try Self.fixture())
+        scratch.write([UInt8](repeating: 0, count: 100_000), to: "a")
+        scratch.write([1], to: "a.\(suffix)")
+        var request = try TaskRequest(url: server.url())
+        request.destination = .file(scratch.file("a"), continues: true)
+        let result = await fixture.run(request).result()
+        #expect(result.outcome == .success && result.bytes == 100_000, "\(result)")
+        #expect(scratch.hasPattern("a", 100_000))
+        await fixture.session.invalidate(cancellingTasks: true)
+    }
+
     enum Unfit: CaseIterable {
         case put, ownRange, compressed
 

@@ -11,8 +11,9 @@ struct FetchCommand: AsyncParsableCommand {
             written directly, and is never continued. Ctrl-C keeps what can be continued, and prints the \
             command for it.
 
-            With --continue, a file that is as long as the server's, and not older, is not fetched again. A part that \
-            another program left is continued with --sha256, which verifies it, and otherwise fetched from its start.
+            With --continue, a file that is as long as the server's, and not older as far as the server says, is not \
+            fetched again. A part that another program left is continued with --sha256, which verifies it, and otherwise \
+            fetched from its start.
 
             An input file is read as transfers start. Lines that are not URLs are reported with their numbers and count as \
             failed transfers.

@@ -12,6 +12,8 @@ struct FetchPlan: Sendable {
         var form: MultipartForm?
         /// The directory of a file that the response names, empty or ending with a slash; nil for other destinations.
         var folder: String?
+        /// The name there if the response names none: that of the URL which was given, wherever a redirect leads.
+        var name = ""
 
         /// The task's options beyond its request: a form is read again each time it is sent, and a response may name
         /// its file.
@@ -19,7 +21,7 @@ struct FetchPlan: Sendable {
             let repeating = self.form.flatMap { TaskOptions(repeating: $0, in: self.request.body) }
             guard let folder = self.folder else { return repeating }
             var options = repeating ?? TaskOptions()
-            options.hooks.disposition = { .download(to: folder + ($1.suggestedFileName ?? "")) }
+            options.hooks.disposition = { [name] in .download(to: folder + ($1.namedFile ?? name)) }
             return options
         }
 
@@ -94,6 +96,7 @@ struct FetchPlan: Sendable {
         case .folder(let folder) where self.usesHeaderNames:
             var item = try self.item(url, to: .discard)
             item.folder = folder
+            item.name = (try? names.name(for: url)) ?? ""
             return item
         case .folder(let folder):
             do throws(TextError) {
@@ -122,7 +125,9 @@ struct FetchPlan: Sendable {
         // Credentials are not kept in the template, because the next URL may have another host.
         guard let netrc = self.netrc, let address = try? HTTPURL(url) else { return self.template }
         var request = self.template
-        request.options.credentials = netrc.credentials(for: address.target.host, login: address.credentials?.user)
+        let services = [address.scheme.rawValue, "\(address.target.port ?? address.scheme.port)"]
+        request.options.credentials = netrc.credentials(
+            for: address.target.host, login: address.credentials?.user, over: services)
         return request
     }
 

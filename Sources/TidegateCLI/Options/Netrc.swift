@@ -11,6 +11,8 @@ struct Netrc {
         var host: String?
         var login: String?
         var password: String?
+        /// The protocol and the port that it is for, as they stand there.
+        var services: [String] = []
     }
 
     private var entries: [Entry] = []
@@ -36,9 +38,12 @@ struct Netrc {
     init(text: String) throws(TextError) { try self.parse(text) }
 
     /// The credentials of the first entry for a host, or of `default`; only for `login`, if given.
-    func credentials(for host: String, login: String? = nil) -> Credentials? {
+    ///
+    /// An entry that names a protocol or a port is for that service alone: `services` are the URL's scheme and port.
+    func credentials(for host: String, login: String? = nil, over services: [String] = []) -> Credentials? {
         let entry = self.entries.first { entry in
             (entry.host == nil || entry.host == host) && (login == nil || entry.login == nil || entry.login == login)
+                && entry.services.allSatisfy(services.contains)
         }
         guard let entry, let user = login ?? entry.login, let password = entry.password else { return nil }
         return Credentials(user: user, password: password)
@@ -61,7 +66,7 @@ struct Netrc {
         }
     }
 
-    /// The words before a value; the last four are those of other readers, such as git's, and are ignored.
+    /// The words before a value; the last four are those of other readers, such as git's and Emacs's.
     private static let keywords: Set = [
         "machine", "login", "password", "account", "macdef", "protocol", "port", "path", "force",
     ]
@@ -99,6 +104,7 @@ struct Netrc {
         switch keyword {
         case "login": self.entries[self.entries.count - 1].login = value
         case "password": self.entries[self.entries.count - 1].password = value
+        case "protocol", "port": self.entries[self.entries.count - 1].services.append(value.lowercased())
         default: break
         }
     }

@@ -228,7 +228,14 @@ struct ProxyOptions: ParsableArguments {
             policy.exceptions = exceptions
         } else if self.proxyFromEnvironment {
             let name = environment["no_proxy"] == nil ? "NO_PROXY" : "no_proxy"
-            try OptionParsing.naming(name, policy.checkExceptions())
+            // Other programs may understand it.
+            policy.exceptions = policy.exceptions.filter { text in
+                do throws(TextError) { try ProxyPolicy(nil, exceptions: [text]).checkExceptions() } catch {
+                    Terminal().printError("tidegate: warning: \(name): \(error)")
+                    return false
+                }
+                return true
+            }
         }
         return policy
     }

@@ -88,11 +88,12 @@ enum TaskCommands {
         if record.request.options.expires != nil { ClockRules.scheduleExpiry(record, in: &session) }
         session.tasks.touch(record)
         guard let state = record.journal else { return }
-        let (progress, lived) = (state.task.life.effort, session.journal.livedSoFar(state.task))
+        let progress = state.task.life.effort
         record.clocks.restore(
-            lived: lived, active: progress?.active ?? .zero, waited: progress?.waited ?? .zero)
+            lived: session.journal.livedSoFar(state.task), active: progress?.active ?? .zero,
+            waited: progress?.waited ?? .zero)
         record.retry.counter.restore(progress)
-        let (now, passed) = (session.tasks.now, lived - state.task.life.lived)
+        let (now, passed) = (session.tasks.now, session.journal.passed(since: state.task.life))
         if let pause = progress?.pause, pause > passed {
             record.journal?.pausedUntil = now + pause - passed
             session.origins.pause(record.origin, until: now + pause - passed, at: now)

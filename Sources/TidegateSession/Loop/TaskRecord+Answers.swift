@@ -85,6 +85,11 @@ extension TaskRecord {
 
     private func succeed(_ end: AttemptEnd, in session: inout SessionState) {
         if end.status == 304 { return self.notModified(end, in: &session) }
+        if let whole = self.download.whole, let file = self.paths?.destination, (try? FileIdentity.of(file)) != whole {
+            self.download.whole = nil
+            let wrong = end.with(.rangeMismatch, "\(file.path) has changed since the download began")
+            return self.restart(wrong, .rangeMismatch, in: &session)
+        }
         if self.paths != nil, !end.outcome.isLengthVerified {
             let message = "the server closed the connection without saying how long the body is; it may be incomplete"
             return self.giveUp(end.with(.truncated, message), .truncated, in: &session)
@@ -261,10 +266,12 @@ extension TaskRecord {
                 .failure(end.failure ?? .internal)
             }
         session.tasks.publish(.retryScheduled(reason, delay: delay), self)
-        if isAsked { session.origins.pause(self.origin, until: now + delay, at: now) }
+        let origin = self.origin
+        if isAsked { session.origins.pause(origin, until: now + delay, at: now) }
         self.resetRedirects()
         self.clocks.schedule(.backoff, at: now + delay)
-        self.journal?.pausedUntil = isAsked ? now + delay : nil
+        // A pause of a later hop's server holds in this process only.
+        self.journal?.pausedUntil = isAsked && origin == self.origin ? now + delay : nil
         session.journal.noteAttempt(self, &session.tasks)
         session.tasks.feed(.attemptHolds(.backoff, detail: nil), to: self)
     }

@@ -32,8 +32,12 @@ public struct TaskResponse: Sendable {
     /// It is a valid name of a single file: no directory, no control character, no leading full stop, at most 255
     /// bytes.
     public var suggestedFileName: String? {
+        self.namedFile ?? Self.lastSegment(of: self.url).flatMap(Self.sanitized)
+    }
+
+    /// The name of Content-Disposition alone, as a valid name of a single file; nil without one.
+    package var namedFile: String? {
         self.field("Content-Disposition").flatMap(ContentDisposition.fileName).flatMap(Self.sanitized)
-            ?? Self.lastSegment(of: self.url).flatMap(Self.sanitized)
     }
 
     private static func lastSegment(of url: String) -> String? {

@@ -247,7 +247,9 @@ package final class DownloadFile: Sendable {
     /// replace its own. With `modified`, in seconds since 1970, the file gets this time. Blocks: for the disk thread.
     /// It can be called again after a failure; after a failed `fsync` of the temporary file, only once that was
     /// truncated to nothing.
-    package func commit(permissions: UInt16? = nil, modified: Int64? = nil) throws(FileError) {
+    package func commit(
+        permissions: UInt16? = nil, modified: Int64? = nil, replacing: Bool = true
+    ) throws(FileError) {
         if self.paths.way == .stream { return }
         if let modified {
             let time = timespec(tv_sec: Int(modified), tv_nsec: 0)
@@ -258,13 +260,13 @@ package final class DownloadFile: Sendable {
         if self.isOpenFile(self.paths.temporary) == true { self.inherit() }
         if let permissions { try self.check(fchmod(self.descriptor, mode_t(permissions)), "fchmod") }
         let isAgain = self.wasMoved.load(ordering: .relaxed)
-        if !isAgain { try self.move() }
+        if !isAgain { try self.move(replacing: replacing) }
         // Another download may have started by now.
         if !isAgain || self.isOpenFile(self.paths.temporary) == nil { try self.paths.removeRecord() }
         try self.paths.synchronizeDirectory()
     }
 
-    private func move() throws(FileError) {
+    private func move(replacing: Bool) throws(FileError) {
         try self.synchronize(fsync, "fsync")
         let isThere = self.isOpenFile(self.paths.temporary)
         // Over NFS, rename(2) may succeed and still report a failure.
@@ -273,7 +275,8 @@ package final class DownloadFile: Sendable {
                 throw FileError(operation: "rename", path: self.paths.temporary.path, code: ESTALE)
             }
             try FileError.check(
-                self.paths.temporary.rename(to: self.paths.destination), "rename", self.paths.destination.path)
+                self.paths.temporary.rename(to: self.paths.destination, replacing: replacing), "rename",
+                self.paths.destination.path)
         }
         self.wasMoved.store(true, ordering: .relaxed)
     }

@@ -138,6 +138,11 @@ package struct DownloadPaths: Sendable, Hashable {
         return isThere && status.st_mode & S_IFMT == S_IFREG ? status : nil
     }
 
+    /// True beside the control file of aria2(1) or axel(1): they give an incomplete file its whole length.
+    package var isPreallocated: Bool {
+        [".aria2", ".st"].contains { (try? FileIdentity.of(FileLocation(self.destination.path + $0))) != nil }
+    }
+
     /// Whether a file, a directory or a link has the destination's name.
     package var isTaken: Bool {
         var status = stat()

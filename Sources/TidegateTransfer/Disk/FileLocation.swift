@@ -148,8 +148,14 @@ package struct FileLocation: Sendable, Hashable, CustomStringConvertible {
     /// Whether something is mounted here, which no rename replaces.
     var isMountPoint: Bool { self.call { tg_is_mount_point($0, $1) } == 1 }
 
-    /// Moves the file to another name in its directory.
-    func rename(to other: FileLocation) -> Int32 { self.call { renameat($0, $1, $0, other.name) } }
+    /// Moves the file to another name in its directory; with `replacing` false it fails with EEXIST if that exists.
+    func rename(to other: FileLocation, replacing: Bool = true) -> Int32 {
+        guard !replacing else { return self.call { renameat($0, $1, $0, other.name) } }
+        let result = self.call { linkat($0, $1, $0, other.name, 0) }
+        if result == 0 { return self.unlink() }
+        // Some file systems have no second names (vfat).
+        return errno == EPERM || errno == EOPNOTSUPP ? self.rename(to: other) : result
+    }
 
     // MARK: - Symbolic links
 

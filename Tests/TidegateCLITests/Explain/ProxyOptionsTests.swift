@@ -85,7 +85,7 @@ import TidegateCore
     }
 
     @Test(
-        "What can match no host is refused, with the name of its option or variable",
+        "What can match no host is refused in the option, and left out of the environment's list",
         arguments: [
             "*a.test", "a.*", "192.0.2.*", "192.0.2.0/33", "192.0.2.0/24:80", "http://a.test", "a.test:0", "<local>",
             "[::1",
@@ -101,8 +101,7 @@ import TidegateCore
         }
         let given = try ProxyOptions.parse(["--proxy-from-environment"])
         for name in ["no_proxy", "NO_PROXY"] {
-            let error = try #require(throws: ValidationError.self) { try given.policy(environment: [name: list]) }
-            #expect(error.message == "\(name): \(message)")
+            #expect(try given.policy(environment: [name: list]).exceptions == ["b.test"])
         }
         let other = try ProxyOptions.parse(["--proxy-from-environment", "--noproxy", "a.test"])
         #expect(try other.policy(environment: ["no_proxy": list]).exceptions == ["a.test"])

@@ -82,7 +82,7 @@ struct TaskBodies {
         guard let point = try self.earlierPoint(record, paths) else {
             // A list that runs again has complete files; with a digest, their length would not do.
             if record.continues, paths.way == .replaced, record.request.options.sha256 == nil,
-                let file = try? FileIdentity.of(paths.destination), file.size > 0
+                let file = try? FileIdentity.of(paths.destination), file.size > 0, !paths.isPreallocated
             {
                 record.download.whole = file
             }
@@ -269,6 +269,7 @@ struct TaskBodies {
     func commit(_ record: TaskRecord, _ tasks: inout SessionTasks) {
         let (digest, permissions) = (record.request.options.sha256, record.destination.permissions)
         let modified = record.request.options.takesRemoteTime ? record.lastModified : nil
+        let replaces = !record.request.options.keepsExistingFile
         let (file, body, commit) = (record.download.file, record.download.body, FileCommit())
         record.download.commit = commit
         let work: @Sendable () throws(FileError) -> Bool = {
@@ -280,7 +281,7 @@ struct TaskBodies {
                 commit.digest = try file.digest { !commit.isAbandoned }
                 guard commit.digest == digest else { return false }
             }
-            try file.commit(permissions: permissions, modified: modified)
+            try file.commit(permissions: permissions, modified: modified, replacing: replaces)
             commit.didCommit()
             return true
         }

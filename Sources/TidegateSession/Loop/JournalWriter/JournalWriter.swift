@@ -29,6 +29,9 @@ struct JournalWriter {
         task.suspensions > 0 ? task.life.lived : task.life.lived(at: self.lifetime(.zero))
     }
 
+    /// The time since a lifetime was recorded, suspensions included.
+    func passed(since life: TaskLifetime) -> Duration { life.lived(at: self.lifetime(.zero)) - life.lived }
+
     /// A lifetime recorded now.
     private func lifetime(_ lived: Duration) -> TaskLifetime {
         TaskLifetime(
