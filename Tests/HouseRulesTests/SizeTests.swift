@@ -4,13 +4,13 @@ import Testing
     private let tree = SourceTree()
 
     // It goes down with every step, and up only where new behaviour needs it.
-    @Test("The sources have at most 70,180 code lines: no blank ones, no comments")
+    @Test("The sources have at most 70,170 code lines: no blank ones, no comments")
     func codeLines() throws {
         let lines = try self.tree.files(below: "Sources").flatMap(\.lines).count { line in
             let text = line.drop { $0 == " " }
             return !text.isEmpty && !text.hasPrefix("//")
         }
-        #expect(lines <= 70_180)
+        #expect(lines <= 70_170)
     }
 
     @Test("A function has 50 lines at most")

@@ -11,20 +11,12 @@ struct CauseFinder {
     /// The cause, and the rung that it belongs to.
     func cause(of report: RungReport) -> (cause: Cause, rung: Rung) {
         var cause = DecisionTable.cause(of: self.evidence(of: report))
-        // A proxy of SOCKS 4 and 5 gets addresses, which this host looks up.
-        if let location = self.findings.target.location, self.findings.target.proxy != nil,
-            self.answer?.failure == .resolveFailed
-        {
-            cause = .thisHost(.nameNotFound(location.target.host, resolver: nil))
-        }
         // A full table has the same error as a filter.
         if case .thisHost(.filter) = cause, let table = self.path?.fullTable {
             cause = .thisHost(.connectionTable(count: table.count, limit: table.limit))
         }
         return (cause, DecisionTable.rung(of: cause, shownBy: report.rung, self.witnesses))
     }
-
-    private var answer: HTTPCheck.Result? { self.path.flatMap { $0.web[$0.subject.address] } }
 
     /// The cause of a silence on this path.
     func silence(_ silent: SilenceEvidence.Silent) -> Cause {
@@ -126,7 +118,7 @@ struct CauseFinder {
 
     // Adds the target's answer, or the stage that a check of it reached.
     private func addAnswer(_ report: RungReport, to evidence: inout FailureEvidence) {
-        let answer = self.answer ?? HTTPCheck.Result(reached: nil)
+        let answer = self.path.flatMap { $0.web[$0.subject.address] } ?? HTTPCheck.Result(reached: nil)
         (evidence.text, evidence.local) = (answer.text, answer.local)
         switch report.rung {
         case .tls, .http:

@@ -212,9 +212,6 @@ struct ReachedFindings {
 
     /// A proxy that may be required here; also useful if the target was not reached.
     var proxies: [String] {
-        if let proxy = self.findings.target.proxy, self.answers.contains(where: { $0.failure == .resolveFailed }) {
-            return ["this host looks up names for \(proxy); with socks5h the proxy does"]
-        }
         guard let proxy = self.findings.target.unusedProxy else { return [] }
         return ["the environment names the proxy \(proxy), which was not used (--proxy)"]
     }
