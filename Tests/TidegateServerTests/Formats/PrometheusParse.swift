@@ -120,14 +120,12 @@ extension Prometheus {
     /// The newest sample of every series of the endpoint.
     func everything() async throws -> [PrometheusParse.Entry] {
         let selector = "{job=\"tidegate\",__name__=~\"tidegate_.+|process_.+\"}"
-        var found: [PrometheusParse.Entry] = []
         // A scrape that a busy machine misses makes every series stale until the next one.
-        _ = try await eventually {
+        return try await eventualValue {
             let text = try await self.get("query", ["query=\(selector)"])
-            found = try JSONDecoder().decode(PrometheusParse.self, from: Data(text.utf8)).data.result
-            return !found.isEmpty
-        }
-        return found
+            let found = try JSONDecoder().decode(PrometheusParse.self, from: Data(text.utf8)).data.result
+            return found.isEmpty ? nil : found
+        } ?? []
     }
 
     /// Every exemplar of the endpoint, whenever it was.
