@@ -62,47 +62,13 @@ package final class HTTP2Server: Sendable {
 
     deinit { self.program.signal(SIGKILL) }
 
-    // Reads as little of HTTP/2 as it takes to know that a request has come: a HEADERS frame has type 1.
-    private static let script = """
-        import base64, socket, ssl, sys
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(sys.argv[1], sys.argv[2])
-        context.set_alpn_protocols(["h2"])
-        listener = socket.create_server(("127.0.0.1", 0))
-        print(listener.getsockname()[1])
-        def exactly(connection, count):
-            data = b""
-            while len(data) < count:
-                part = connection.recv(count - len(data))
-                if not part: raise ConnectionError
-                data += part
-            return data
-        while True:
-            try:
-                connection = context.wrap_socket(listener.accept()[0], server_side=True)
-                exactly(connection, 24)
-                connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-                while True:
-                    head = exactly(connection, 9)
-                    exactly(connection, int.from_bytes(head[:3], "big"))
-                    if head[3] == 1: break
-                connection.sendall(bytes([0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88]))
-                flood = base64.b64decode(sys.argv[3]) * 20000
-                while True: connection.sendall(flood)
-            except OSError:
-                pass
-        """
-
-    // A request has ended with a HEADERS or DATA frame whose flag 1 is set; 0x88 is the field `:status: 200`. A client may
-    // keep the first connection while it opens another one.
-    private static let choosy = """
+    // The listening socket, and a whole part of a connection's bytes; the protocols that it offers come after it.
+    private static let prelude = """
         import base64, socket, ssl, sys, threading
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(sys.argv[1], sys.argv[2])
-        context.set_alpn_protocols(["h2", "http/1.1"])
         listener = socket.create_server(("127.0.0.1", 0))
         print(listener.getsockname()[1])
-        answers = [base64.b64decode(sys.argv[3])]
         def exactly(connection, count):
             data = b""
             while len(data) < count:
@@ -110,27 +76,56 @@ package final class HTTP2Server: Sendable {
                 if not part: raise ConnectionError
                 data += part
             return data
-        def serve(plain):
-            try:
-                connection = context.wrap_socket(plain, server_side=True)
-                if connection.selected_alpn_protocol() == "http/1.1":
-                    connection.recv(65536)
-                    print("http/1.1")
-                    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
-                    while connection.recv(65536): pass
-                exactly(connection, 24)
-                connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
-                while True:
-                    head = exactly(connection, 9)
-                    exactly(connection, int.from_bytes(head[:3], "big"))
-                    if head[3] > 1 or not head[4] & 1: continue
-                    print("h2")
-                    frames = answers.pop() if answers else bytes([0, 0, 1, 1, 5]) + head[5:9] + b"\\x88"
-                    connection.sendall(frames)
-                    # It may have processed the request, and does not say what became of it.
-                    if frames[3] == 7 and frames[12]: return connection.close()
-            except OSError:
-                pass
-        while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
         """
+
+    // Reads as little of HTTP/2 as it takes to know that a request has come: a HEADERS frame has type 1.
+    private static let script =
+        prelude + """
+            context.set_alpn_protocols(["h2"])
+            while True:
+                try:
+                    connection = context.wrap_socket(listener.accept()[0], server_side=True)
+                    exactly(connection, 24)
+                    connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+                    while True:
+                        head = exactly(connection, 9)
+                        exactly(connection, int.from_bytes(head[:3], "big"))
+                        if head[3] == 1: break
+                    connection.sendall(bytes([0, 0, 1, 1, 4, 0, 0, 0, 1, 0x88]))
+                    flood = base64.b64decode(sys.argv[3]) * 20000
+                    while True: connection.sendall(flood)
+                except OSError:
+                    pass
+            """
+
+    // A request has ended with a HEADERS or DATA frame whose flag 1 is set; 0x88 is the field `:status: 200`. A client may
+    // keep the first connection while it opens another one.
+    private static let choosy =
+        prelude + """
+            context.set_alpn_protocols(["h2", "http/1.1"])
+            answers = [base64.b64decode(sys.argv[3])]
+            def serve(plain):
+                try:
+                    connection = context.wrap_socket(plain, server_side=True)
+                    if connection.selected_alpn_protocol() == "http/1.1":
+                        connection.recv(65536)
+                        print("http/1.1")
+                        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+                        while connection.recv(65536): pass
+                    exactly(connection, 24)
+                    connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+                    while True:
+                        head = exactly(connection, 9)
+                        exactly(connection, int.from_bytes(head[:3], "big"))
+                        if head[3] > 1 or not head[4] & 1: continue
+                        print("h2")
+                        frames = answers.pop() if answers else bytes([0, 0, 1, 1, 5]) + head[5:9] + b"\\x88"
+                        connection.sendall(frames)
+                        # It may have processed the request, and does not say what became of it.
+                        if frames[3] == 7 and frames[12]: return connection.close()
+                except OSError:
+                    pass
+            while True: threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+            """
 }

@@ -83,8 +83,8 @@ struct AuthorityOptions: ParsableArguments {
 
     /// The authorities of SSL_CERT_FILE and SSL_CERT_DIR (openssl-env(7)); nil for the system's.
     ///
-    /// Those of directories are copied into one file. A name without certificates is returned unchanged: the transfer
-    /// reports it.
+    /// Certificates in directories are copied into one file. A name without certificates is returned unchanged: the
+    /// transfer reports it.
     static func file(in environment: [String: String]) -> String? {
         let file = environment["SSL_CERT_FILE"] ?? ""
         let folders = (environment["SSL_CERT_DIR"] ?? "").split(separator: ":").map(String.init)

@@ -1,6 +1,6 @@
 /// One way out of this host: a link with a default route, and the next hop on it (ip-route(8)).
 public struct Uplink: Sendable, Hashable {
-    /// What packets use it for.
+    /// The use that packets make of an uplink.
     public enum Role: String, Sendable, MetricLabel {
         /// Packets to the internet leave by it now.
         case used
@@ -35,7 +35,7 @@ public struct Uplink: Sendable, Hashable {
     public let gateway: IPAddress?
     /// The IP version of its default route; IPv4 if it has both.
     public let family: AddressFamily
-    /// What packets use it for.
+    /// The use that packets make of it.
     public var role: Role
     /// Its state.
     public var state = State.unknown
@@ -49,9 +49,6 @@ public struct Uplink: Sendable, Hashable {
     package init(_ interface: String, _ gateway: IPAddress?, _ family: AddressFamily = .ipv4, _ role: Role = .standby) {
         (self.interface, self.gateway, self.family, self.role) = (interface, gateway, family, role)
     }
-
-    /// The name in incidents and metrics: the link's.
-    package var name: String { self.interface }
 
     /// True if packets that take it are lost.
     package var isBroken: Bool { self.state.isBroken }
@@ -107,7 +104,7 @@ public struct Uplink: Sendable, Hashable {
     /// How sure it is that the party is responsible.
     package var certainty: Incident.Certainty { self.state == .down ? .proven : .probable }
 
-    /// What to do while it is broken.
+    /// The advice while it is broken; empty otherwise.
     package var advice: String {
         switch self.state {
         case .down: "Check the cable or the radio link of \(self.interface)."

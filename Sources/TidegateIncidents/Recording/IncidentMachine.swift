@@ -408,7 +408,7 @@ struct IncidentMachine {
             failure.finding, start: start)
         incident.network = failure.network
         let continued = self.interrupted.removeValue(forKey: subject)
-        // What was not watched meanwhile may be another outage.
+        // An outage that was not watched meanwhile may have been another one.
         if !subject.isSlow && subject.scope != .uplink || start.since(self.span.start) <= Self.dropTime {
             incident.continues = continued
         }

@@ -224,15 +224,15 @@ package final class IncidentRecorder: EventSink, IncidentRecord {
 
     private func input(of change: UplinkEvent, at time: WallTime) -> IncidentMachine.Input? {
         let uplink = change.uplink
-        guard !change.isGone else { return .uplinkLeft(uplink.name, .unmeasured) }
-        guard uplink.role != .used else { return .uplinkLeft(uplink.name, .moved) }
+        guard !change.isGone else { return .uplinkLeft(uplink.interface, .unmeasured) }
+        guard uplink.role != .used else { return .uplinkLeft(uplink.interface, .moved) }
         if uplink.isBroken {
             let finding = Incident.Finding(
                 party: uplink.party, cause: uplink.trouble, advice: uplink.advice, certainty: uplink.certainty)
-            return .uplink(uplink.name, finding, since: uplink.since ?? time)
+            return .uplink(uplink.interface, finding, since: uplink.since ?? time)
         }
-        if uplink.state == .works { return .uplink(uplink.name, nil, since: time) }
-        return .uplinkLeft(uplink.name, .unmeasured)
+        if uplink.state == .works { return .uplink(uplink.interface, nil, since: time) }
+        return .uplinkLeft(uplink.interface, .unmeasured)
     }
 
     private func input(of event: ProbeEvent) -> IncidentMachine.Input? {

@@ -151,7 +151,7 @@ struct CauseFinder {
     /// The cause that this host's own tables, or the counters of a tunnel, show; nil if they show none.
     var shown: Cause? { self.tunnel ?? self.own.map { .thisHost($0) } ?? self.filter }
 
-    // What drops the packets of the target alone: a filter of this host, or one of TCP on the way.
+    // A filter that drops the packets of the target alone: one of this host, or one of TCP on the way.
     private var filter: Cause? {
         guard let path = self.path, case .target(let address) = path.subject, !path.web.isEmpty,
             path.web.values.allSatisfy({ !$0.hasReached(.connect) && $0.socketError != .refused })

@@ -237,7 +237,7 @@ extension PathDiagnosis {
 }
 
 extension HostEvidence {
-    /// What grew since `quiet`; the packets that were dropped, without those that are dropped anyway, as `before` shows.
+    /// The growth since `quiet`, without the packets that this host drops anyway: their rate between `before` and `quiet`.
     fileprivate func dropping(since quiet: HostEvidence?, _ before: HostEvidence?) -> HostEvidence? {
         guard let quiet, let before else { return nil }
         var grown = self.since(quiet)

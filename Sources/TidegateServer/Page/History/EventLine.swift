@@ -51,7 +51,7 @@ struct EventLine: Codable, Sendable {
         case .diagnosis: self.init(event, rank: .host)
         case .quality(let quality):
             self.init(event, rank: .host, subject: quality.target.map { targets[$0] ?? $0.description } ?? "")
-        case .uplink(let change): self.init(event, rank: .link, subject: change.uplink.name)
+        case .uplink(let change): self.init(event, rank: .link, subject: change.uplink.interface)
         case .link(let link): self.init(event, rank: .link, subject: (link.to ?? link.from)?.name ?? "")
         case .task(let task): self.init(event, rank: .other, task: task.id)
         case .targetCheck(let check):
